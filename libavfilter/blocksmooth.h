@@ -18,9 +18,8 @@
 
 /**
  * @file
- * Smoothing across an edge between blocks, by integers, and the options of the filters.
- * vf_blocksmooth_cuda.cu has its own form of blocksmooth_edge(), for several lines at
- * once, with the same results.
+ * Smoothing across an edge between blocks, by integers: the only copy, included by C and by
+ * CUDA C. Also the options of both filters.
  *
  * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
  * near B and D near E, both sides are flat and the step is likely the codec's:
@@ -31,11 +30,18 @@
 #ifndef AVFILTER_BLOCKSMOOTH_H
 #define AVFILTER_BLOCKSMOOTH_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #ifndef __cplusplus
+#include <stdlib.h>
+
 #include "libavutil/common.h"
 #include "libavutil/error.h"
+#include "libavutil/frame.h"
 #include "libavutil/log.h"
 #include "libavutil/opt.h"
+#include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
 #include "filters.h"
@@ -50,17 +56,8 @@
 #define BLOCKSMOOTH_MIN_BLOCK 8
 #define BLOCKSMOOTH_MAX_BLOCK 64
 
-/**
- * Whether there is an edge before sample at of a line of n samples, with room to smooth it.
- *
- * @param block a power of two
- */
-SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
-{
-    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
-}
+#define BLOCKSMOOTH_CUDA_TILE 32    ///< samples along a side of what a thread block smooths
 
-#ifndef __cplusplus     // what follows is not for kernels
 /// The limits for a strength and a depth.
 typedef struct BlockSmoothLimits {
     int flat;       ///< sides are flat where their samples differ by less
@@ -69,6 +66,90 @@ typedef struct BlockSmoothLimits {
     int max;        ///< largest value of a sample
 } BlockSmoothLimits;
 
+/// One component of a frame, and how its edges are smoothed.
+typedef struct BlockSmoothComponent {
+    uint8_t *data;              ///< first sample; on the device if the frame is a CUDA frame
+    int linesize;               ///< bytes from a row to the next one
+    int step;                   ///< bytes from a sample to the next one in its row
+    int width, height;          ///< in samples
+    int is_smoothed;            ///< whether the option planes selects the component
+    int block;                  ///< size of blocks, a power of two
+    int is_deep;                ///< whether samples have 16 bits
+    int shift;                  ///< left shift of values in their samples
+    BlockSmoothLimits limits;
+} BlockSmoothComponent;
+
+/// Parameters of the kernel of blocksmooth_cuda.
+typedef struct BlockSmoothCUDAParams {
+    BlockSmoothComponent dst;   ///< component that is smoothed in place
+    BlockSmoothComponent src;   ///< component that is copied to dst before, or dst again
+} BlockSmoothCUDAParams;
+
+/// The sample at x, y.
+SHARED_INLINE uint8_t *blocksmooth_sample(const BlockSmoothComponent *c, int x, int y)
+{
+    return c->data + (ptrdiff_t)y * c->linesize + x * c->step;
+}
+
+/// Whether there is an edge before sample at of a line of n samples, with room to smooth it.
+SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
+{
+    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
+}
+
+SHARED_INLINE int blocksmooth_clip(int value, int max)
+{
+    return value < 0 ? 0 : value > max ? max : value;
+}
+
+/// @param v A B C D E F
+SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
+{
+    const int x = v[3] - v[2], step = abs(x), max = limits->max;
+    const int is_flat = abs(v[1] - v[2]) < limits->flat && abs(v[3] - v[4]) < limits->flat;
+
+    if (step >= (is_flat ? limits->strong : limits->weak))
+        return;
+    // C's division rounds towards 0: a picture and its mirror image are smoothed alike
+    if (is_flat) {
+        v[0] = blocksmooth_clip(v[0] + x / 8, max);
+        v[1] = blocksmooth_clip(v[1] + x / 4, max);
+        v[4] = blocksmooth_clip(v[4] - x / 4, max);
+        v[5] = blocksmooth_clip(v[5] - x / 8, max);
+    } else {
+        v[1] = blocksmooth_clip(v[1] + x / 8, max);
+        v[4] = blocksmooth_clip(v[4] - x / 8, max);
+    }
+    // these lie between C and D
+    v[2] += x / 2;
+    v[3] -= x / 2;
+}
+
+/**
+ * Smooth one line of samples across an edge.
+ *
+ * @param p    D
+ * @param step bytes from a sample of the line to the next one
+ */
+SHARED_INLINE void blocksmooth_line(uint8_t *p, ptrdiff_t step, const BlockSmoothComponent *c)
+{
+    int v[BLOCKSMOOTH_TAPS];
+
+    p -= BLOCKSMOOTH_BEFORE * step;
+    UNROLL
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
+        v[i] = (c->is_deep ? *(const uint16_t *)(p + i * step) : p[i * step]) >> c->shift;
+    blocksmooth_edge(v, &c->limits);
+    UNROLL
+    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
+        if (c->is_deep)
+            *(uint16_t *)(p + i * step) = v[i] << c->shift;
+        else
+            p[i * step] = v[i];
+    }
+}
+
+#ifndef __cplusplus     // the rest is not for kernels
 /// @param qf strength, 1 to 255
 static inline BlockSmoothLimits blocksmooth_limits(int qf, int depth)
 {
@@ -81,35 +162,39 @@ static inline BlockSmoothLimits blocksmooth_limits(int qf, int depth)
     return limits;
 }
 
-/// @param v A B C D E F
-static inline void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
-{
-    const int x = v[3] - v[2], step = FFABS(x), max = limits->max;
-    const int is_flat = FFABS(v[1] - v[2]) < limits->flat &&
-                        FFABS(v[3] - v[4]) < limits->flat;
-
-    if (step >= (is_flat ? limits->strong : limits->weak))
-        return;
-    // C's division rounds towards 0: a picture and its mirror image are smoothed alike
-    if (is_flat) {
-        v[0] = av_clip(v[0] + x / 8, 0, max);
-        v[1] = av_clip(v[1] + x / 4, 0, max);
-        v[4] = av_clip(v[4] - x / 4, 0, max);
-        v[5] = av_clip(v[5] - x / 8, 0, max);
-    } else {
-        v[1] = av_clip(v[1] + x / 8, 0, max);
-        v[4] = av_clip(v[4] - x / 8, 0, max);
-    }
-    // these lie between C and D
-    v[2] += x / 2;
-    v[3] -= x / 2;
-}
-
 typedef struct BlockSmoothOptions {
     int qf;
     int planes;                 ///< bit mask
     int block;
 } BlockSmoothOptions;
+
+/**
+ * Describe component i of a frame.
+ *
+ * @param desc describes the format of the samples
+ */
+static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOptions *opt,
+                                                         const AVPixFmtDescriptor *desc,
+                                                         const AVFrame *frame, int i)
+{
+    const AVComponentDescriptor *comp = &desc->comp[i];
+    const int is_chroma = i == 1 || i == 2;
+    // chroma may share a plane; RGB has planes in another order than components
+    const int plane = desc->flags & AV_PIX_FMT_FLAG_RGB ? comp->plane : i;
+
+    return (BlockSmoothComponent){
+        .data        = frame->data[comp->plane] + comp->offset,
+        .linesize    = frame->linesize[comp->plane],
+        .step        = comp->step,
+        .width       = AV_CEIL_RSHIFT(frame->width,  is_chroma ? desc->log2_chroma_w : 0),
+        .height      = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0),
+        .is_smoothed = opt->planes >> plane & 1,
+        .block       = opt->block,
+        .is_deep     = comp->depth > 8,
+        .shift       = comp->shift,
+        .limits      = blocksmooth_limits(opt->qf, comp->depth),
+    };
+}
 
 #define BLOCKSMOOTH_FLAGS                                                                   \
     (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)

@@ -32,7 +32,6 @@
  * for Low Bit-Rate Video Coding". The code is an independent implementation of its formulas.
  */
 
-#include "libavutil/intreadwrite.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 
@@ -45,7 +44,6 @@
 typedef struct BlockSmoothContext {
     const AVClass *class;
     BlockSmoothOptions opt;
-    BlockSmoothLimits limits;           ///< of the frame
     LumaInputs inputs;
 } BlockSmoothContext;
 
@@ -74,38 +72,17 @@ static const enum AVPixelFormat pix_fmts[] = {
     AV_PIX_FMT_NONE
 };
 
-/// Smooth across an edge that has D at p, of samples that are step bytes apart.
-static av_always_inline void smooth(uint8_t *p, ptrdiff_t step, int is_deep, int shift,
-                                    const BlockSmoothLimits *limits)
-{
-    int v[BLOCKSMOOTH_TAPS];
-
-    p -= BLOCKSMOOTH_BEFORE * step;
-    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
-        v[i] = is_deep ? AV_RN16(p + i * step) >> shift : p[i * step];
-    blocksmooth_edge(v, limits);
-    for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        if (is_deep)
-            AV_WN16(p + i * step, v[i] << shift);
-        else
-            p[i * step] = v[i];
-    }
-}
-
 /// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
-static av_always_inline void smooth_band(uint8_t *data, ptrdiff_t linesize, int width, int height,
-                                         int band, int block, int is_deep,
-                                         const AVComponentDescriptor *comp,
-                                         const BlockSmoothLimits *limits)
+static void smooth_band(const BlockSmoothComponent *c, int band)
 {
-    const int edge  = band * block;
-    const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, height);
+    const int block = c->block, edge = band * block;
+    const int start = FFMAX(edge - block / 2, 0), end = FFMIN(edge + block / 2, c->height);
 
-    for (int x = 0; x < width && blocksmooth_is_edge(edge, height, block); x++)
-        smooth(data + edge * linesize + x * comp->step, linesize, is_deep, comp->shift, limits);
+    for (int x = 0; x < c->width && blocksmooth_is_edge(edge, c->height, block); x++)
+        blocksmooth_line(blocksmooth_sample(c, x, edge), c->linesize, c);
     for (int y = start; y < end; y++)
-        for (int x = block; blocksmooth_is_edge(x, width, block); x += block)
-            smooth(data + y * linesize + x * comp->step, comp->step, is_deep, comp->shift, limits);
+        for (int x = block; blocksmooth_is_edge(x, c->width, block); x += block)
+            blocksmooth_line(blocksmooth_sample(c, x, y), c->step, c);
 }
 
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -115,25 +92,13 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
 
     for (int i = 0; i < desc->nb_components; i++) {
-        const AVComponentDescriptor *comp = &desc->comp[i];
-        const ptrdiff_t linesize = frame->linesize[comp->plane];
-        uint8_t *data = frame->data[comp->plane] + comp->offset;
-        const int is_chroma = i == 1 || i == 2;
-        const int width  = AV_CEIL_RSHIFT(frame->width,  is_chroma ? desc->log2_chroma_w : 0);
-        const int height = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0);
+        const BlockSmoothComponent c = blocksmooth_component(&s->opt, desc, frame, i);
         // from half a block above the picture
-        const int nb_bands = (height + s->opt.block / 2 + s->opt.block - 1) / s->opt.block;
+        const int nb_bands = (c.height + c.block / 2 + c.block - 1) / c.block;
 
-        // chroma may share a plane; RGB has planes in another order than components
-        if (!(s->opt.planes >> (desc->flags & AV_PIX_FMT_FLAG_RGB ? comp->plane : i) & 1))
-            continue;
         for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
-             band < ff_slice_pos(nb_bands, jobnr + 1, nb_jobs); band++) {
-            if (comp->depth > 8)
-                smooth_band(data, linesize, width, height, band, s->opt.block, 1, comp, &s->limits);
-            else
-                smooth_band(data, linesize, width, height, band, s->opt.block, 0, comp, &s->limits);
-        }
+             band < ff_slice_pos(nb_bands, jobnr + 1, nb_jobs) && c.is_smoothed; band++)
+            smooth_band(&c, band);
     }
     return 0;
 }
@@ -148,7 +113,6 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
         av_frame_free(&frame);
         return ret;
     }
-    s->limits = blocksmooth_limits(s->opt.qf, av_pix_fmt_desc_get(frame->format)->comp[0].depth);
     ff_filter_execute(ctx, smooth_slice, frame, NULL,
                       FFMIN(ff_filter_get_nb_threads(ctx),
                             FFMAX(frame->height / s->opt.block, 1)));

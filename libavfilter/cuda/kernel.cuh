@@ -119,14 +119,6 @@ static DEVICE_INLINE T load_relaxed(const T *src)
 INSTRUCTION(unsigned, byte_perm, (unsigned a, unsigned b, unsigned selector),
             asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector)))
 
-/// @name The absolute differences of the four bytes, or the two halves, of words
-/// @{
-INSTRUCTION(unsigned, abs_diff_4, (unsigned a, unsigned b),
-            asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0)))
-INSTRUCTION(unsigned, abs_diff_2, (unsigned a, unsigned b),
-            asm("vabsdiff2.u32.u32.u32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(0)))
-/// @}
-
 INSTRUCTION(int, count_bits, (unsigned x), asm("popc.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 INSTRUCTION(int, count_leading_zeros, (unsigned x), asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 

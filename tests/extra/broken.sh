@@ -74,7 +74,7 @@ mutants() {
   libavfilter/vf_bliinds_cuda.cu @ s/define HALO3 1/define HALO3 2/ @ bliinds-cuda-tiles
   libavfilter/vf_ssim_cuda.cu @ s/sum += v.w;/sum += v.z;/ @ ssim-cuda-tiles
   libavfilter/vf_mad_cuda.cu @ s/left < MAD_STEP ? left/left < 3 ? left/ @ mad-cuda-tiles
-  libavfilter/vf_blocksmooth_cuda.cu @ s/0x5140, 0x7362/0x5140, 0x7326/ @ blocksmooth-cuda-tiles
+  libavfilter/vf_blocksmooth_cuda.cu @ s/^    sync_warp();/    ;/ @ blocksmooth-cuda-tiles
 * libavfilter/mad.c           @ s/exp(-pow(0.114 \* f, 1.1))/exp(-pow(0.1141 * f, 1.1))/ @ mad-oracle
   libavfilter/mad.c           @ s/255. \/ 219/255. \/ 220/ @ mad-cases
   libavfilter/mad.c           @ s/0.15 \* cos(4/0.14 * cos(4/ @ mad-oracle
@@ -89,7 +89,7 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
-  libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, height/edge + block \/ 2 - 1, height/ @ blocksmooth-numbers
+  libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, c->height/edge + block \/ 2 - 1, c->height/ @ blocksmooth-numbers
 * libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta;/slice->slice_qp_delta - 1;/ @ quantizer-h264 quantizer-hevc
   libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
   libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1

@@ -175,18 +175,6 @@ static inline unsigned byte_perm(unsigned a, unsigned b, unsigned selector)
     return ret;
 }
 
-static inline unsigned abs_diff_of(unsigned a, unsigned b, int bits)
-{
-    const int mask = (1 << bits) - 1;
-    unsigned ret = 0;
-
-    for (int i = 0; i < 32; i += bits)
-        ret |= (unsigned)abs((int)(a >> i & mask) - (int)(b >> i & mask)) << i;
-    return ret;
-}
-
-static inline unsigned abs_diff_4(unsigned a, unsigned b) { return abs_diff_of(a, b, 8);  }
-static inline unsigned abs_diff_2(unsigned a, unsigned b) { return abs_diff_of(a, b, 16); }
 static inline int count_bits(unsigned x) { return __builtin_popcount(x); }
 static inline int count_leading_zeros(unsigned x) { return x ? __builtin_clz(x) : 32; }
 
