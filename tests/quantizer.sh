@@ -543,8 +543,6 @@ quantizer_streams(){
     quantizer_ffmpeg ${film}0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -preset ultrafast -c:a aac ${tmp}/in.mp4
     quantizer_ffmpeg -i ${tmp}/in.mp4 -frames:v 1 -c:v mjpeg -update 1 ${tmp}/cover.jpg
     quantizer_ffmpeg -i ${tmp}/in.mp4 -i ${tmp}/cover.jpg -map 0 -map 1 -c copy -disposition:v:1 attached_pic ${tmp}/cover.mp4
-    ln -s lines ${tmp}/link
-    : > ${tmp}/lines
     while read -r file options; do
         rm -f ${tmp}/lines
         quantizer_ffmpeg -v warning -i ${tmp}/${file} -map 0 -c copy ${options} ${to_null} 2> ${tmp}/err > ${tmp}/stdout
@@ -552,8 +550,6 @@ quantizer_streams(){
         loss_messages < ${tmp}/err
     done << END
 cover.mp4 -bsf:v ${with}=stats_file=${tmp}/lines
-cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines -bsf:v:1 ${with}=stats_file=${tmp}/./lines
-cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines -bsf:v:1 ${with}=stats_file=${tmp}/link
 cover.mp4 -bsf:v ${with}=stats_file=-
 cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines
 cover.mp4 -bsf:v ${with}

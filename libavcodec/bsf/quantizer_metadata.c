@@ -39,11 +39,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "libavutil/avutil.h"
 #include "libavutil/bprint.h"
 #include "libavutil/common.h"
+#include "libavutil/dict.h"
 #include "libavutil/file_open.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
@@ -63,18 +62,16 @@
 #include "libavcodec/cbs_vp8.h"
 #include "libavcodec/cbs_vp9.h"
 #include "libavcodec/get_bits.h"
-#include "libavcodec/h264.h"
 #include "libavcodec/h2645_parse.h"
-#include "libavcodec/hevc/hevc.h"
 #include "libavcodec/mpeg4videodefs.h"
 #include "libavcodec/mpegvideodata.h"
+#include "libavcodec/startcode.h"
 #include "libavcodec/vp9data.h"
 #include "libavcodec/vp8data.h"     // its macros have names of enumerators of vp9.h
-#include "libavcodec/vvc.h"
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end, and headers of VP8.
+/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end.
 #define NAL_HEAD 4096
 
 /// Frames after which those of a group count half: some groups have no end.
@@ -106,6 +103,7 @@ typedef struct CodedFrame {
     int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
     int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
     int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
+    int     joined;             ///< H.264: its first field had a packet of its own
     double  superres;           ///< AV1: log2 of the output width, less that of the coded width
     int     no_picture;         ///< the packet contains parameter sets, SEI or nothing
 } CodedFrame;
@@ -119,9 +117,6 @@ typedef struct QuantizerMetadataContext {
     int shown_height;
 
     FILE *stats;
-    dev_t stats_device;         ///< device and inode of the stats file
-    ino_t stats_inode;
-    struct QuantizerMetadataContext *next_stats;    ///< next instance in stats_list
     int64_t nb_frames;
     int64_t nb_rated;
     double loss;                ///< sum over the rated frames
@@ -132,15 +127,11 @@ typedef struct QuantizerMetadataContext {
     const void *header;         ///< the last one of a picture, of those that CBS has read at once
     Group group;
 
-    // H.264, HEVC, VVC
-    size_t nal_size;            ///< of the NAL unit that is read
+    size_t size;                ///< bytes of the NAL unit, or of the packet of VP8, that is read
 
     // H.264
     CodedFrame field;           ///< a first field that had a packet of its own
     Group before_field;         ///< the group without its frame
-
-    // VP8
-    int vp8_size;               ///< size of the packet in bytes
 
     // AV1, VP9; VP8: the last key frame
     CodedFrame coded;           ///< that is read
@@ -155,8 +146,7 @@ typedef struct QuantizerMetadataContext {
         int width, height;      ///< 0 if its pictures cannot be read
         int time_increment_bits;
         int interlaced;
-        int gmc;                ///< global motion compensation: S-VOPs can be read
-        int warping_points;     ///< no_of_sprite_warping_points of GMC
+        int warping_points;     ///< no_of_sprite_warping_points of global motion compensation
     } vol;
 
     // MJPEG
@@ -173,7 +163,7 @@ typedef struct Codec {
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
     int has_slots;                          ///< of frames that may be shown later
-    int first_slice, last_slice, last_nal;  ///< types of NAL units: slices, the last one to be read
+    int last_slice, last_nal;               ///< types of NAL units: slices, and all that are read
 } Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
@@ -190,8 +180,8 @@ static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, s
 static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 {
     s->header = NULL;
-    // CBS splits a NAL unit at a start code, which some encoders leave at its end: the first is it.
-    for (int i = 0; ret >= 0 && i < s->fragment.nb_units && !(i && s->codec->last_nal); i++)
+    // CBS itself keeps the parameter sets of H.264, HEVC and VVC in extradata.
+    for (int i = 0; ret >= 0 && !s->codec->last_nal && i < s->fragment.nb_units; i++)
         s->codec->read(s, &s->fragment.units[i], frame);
     ff_cbs_fragment_reset(&s->fragment);
     return ret;
@@ -202,39 +192,23 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
 
-static const CodedBitstreamUnitType h264_units[] = {
-    H264_NAL_SLICE, H264_NAL_IDR_SLICE, H264_NAL_SPS, H264_NAL_PPS,
-};
-
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
 static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
 
-/// log2 of the step, at any depth: a bit more lowers the least QP by 6 and halves the unit.
-static double step_of_qp(int qp)
+/// Add a slice with a QP. At any depth: a bit more lowers the least QP by 6 and halves the unit.
+static void add_qp_slice(const QuantizerMetadataContext *s, CodedFrame *frame,
+                         enum AVPictureType type, int qp, int cb_offset, int cr_offset)
 {
-    return (qp - 4) / 6.;
-}
-
-/// What the offsets of Cb's and Cr's QP are worth.
-static double chroma_of_offsets(int cb, int cr)
-{
-    return (cb + cr) / 12.;
-}
-
-/// Find a start code, 0, 0, 1: of these, 1 is the rarest byte of a stream.
-static const uint8_t *find_start_code(const uint8_t *p, const uint8_t *end)
-{
-    for (p += 2; p < end && (p = memchr(p, 1, end - p)); p++)
-        if (!p[-1] && !p[-2])
-            return p - 2;
-    return end;
+    add_slice(frame, type, (qp - 4) / 6., s->size);
+    frame->chroma = (cb_offset + cr_offset) / 12.;
 }
 
 /// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
     CodedBitstreamH2645Context *common = s->cbc->priv_data;
-    const uint8_t *nal, *pos = pkt->data, *end = pos + pkt->size;
+    const CodedBitstreamUnit *unit;
+    const uint8_t *nal, *next, *pos = pkt->data, *end = pos + pkt->size;
     uint8_t head[4 + NAL_HEAD];
     int size, prefix;
 
@@ -244,7 +218,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     prefix = common->mp4 ? common->nal_length_size : 3;
     frame->no_picture = 1;
     for (; pos < end; pos = nal + size) {
-        int begin = 0, type, layer = 0;
+        int begin = 0, type, layer = 0, ret;
         uint32_t head_size;
 
         if (common->mp4) {
@@ -253,8 +227,12 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
                 break;
             nal  = pos + begin;
         } else {
-            nal  = FFMIN(find_start_code(pos, end) + prefix, end);
-            size = find_start_code(nal, end) - nal;
+            uint32_t code = -1;
+
+            nal  = avpriv_find_start_code(pos, end, &code) - 1;
+            code = -1;
+            next = avpriv_find_start_code(nal, end, &code);
+            size = (code >> 8 == 1 ? next - 4 : end) - nal;
         }
         if (size < 2)
             continue;
@@ -265,16 +243,22 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
         // Another layer may use the same numbers for its parameter sets; behind these come SEI.
         if (layer || type > s->codec->last_nal)
             continue;
-        if (type >= s->codec->first_slice && type <= s->codec->last_slice)
-            frame->no_picture = 0;
         // Zeros at its end belong to the next start code.
-        s->nal_size = size;
-        while (s->nal_size && !nal[s->nal_size - 1])
-            s->nal_size--;
-        head_size = FFMIN(s->nal_size, NAL_HEAD);
+        s->size = size;
+        while (s->size && !nal[s->size - 1])
+            s->size--;
+        head_size = FFMIN(s->size, NAL_HEAD);
         AV_WB32(head, (common->mp4 ? head_size : 1) << 8 * (4 - prefix));
         memcpy(head + prefix, nal, head_size);
-        read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, prefix + head_size));
+        ret  = ff_cbs_read(s->cbc, &s->fragment, NULL, head, prefix + head_size);
+        unit = s->fragment.units;
+        if (type <= s->codec->last_slice) {
+            frame->no_picture = 0;
+            // Behind a broken start or length, CBS may find another unit.
+            if (ret >= 0 && s->fragment.nb_units && unit->type == type && unit->content)
+                s->codec->read(s, unit, frame);
+        }
+        ff_cbs_fragment_reset(&s->fragment);
     }
 }
 
@@ -286,29 +270,25 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
         AV_PICTURE_TYPE_P, AV_PICTURE_TYPE_I,   // SP and SI
     };
     const CodedBitstreamH264Context *h264 = s->cbc->priv_data;
-    const H264RawSliceHeader *slice;
-    const H264RawPPS *pps;
-    const H264RawSPS *sps;
-    int fields, qp;
+    const H264RawSliceHeader *slice = &((H264RawSlice *)unit->content)->header;
+    const H264RawPPS *pps = h264->pps[slice->pic_parameter_set_id];
+    const H264RawSPS *sps = h264->sps[pps->seq_parameter_set_id];
+    const int fields = slice->field_pic_flag ? 1 << slice->bottom_field_flag : 3;
+    const int qp = 26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta;
 
-    if (unit->type != H264_NAL_SLICE && unit->type != H264_NAL_IDR_SLICE)
-        return;
-    slice = &((H264RawSlice *)unit->content)->header;
-    pps   = h264->pps[slice->pic_parameter_set_id];
-    sps   = h264->sps[pps->seq_parameter_set_id];
     if (slice->redundant_pic_cnt)
         return;
-    fields = slice->field_pic_flag ? 1 << slice->bottom_field_flag : 3;
+    // Continue the frame of a first field: the conditions of FFmpeg's decoder.
+    if (!frame->fields && s->field.fields + fields == 3 && slice->frame_num == s->field.frame_num)
+        *frame = s->field;
     if (frame->fields && !(frame->fields & fields))
         frame->first_field = frame->type;
     frame->fields   |= fields;
     frame->frame_num = slice->frame_num;
-    qp = 26 + pps->pic_init_qp_minus26 + slice->slice_qp_delta;
-    add_slice(frame, types[slice->slice_type % 5], step_of_qp(qp), s->nal_size);
+    add_qp_slice(s, frame, types[slice->slice_type % 5], qp,
+                 pps->chroma_qp_index_offset, pps->second_chroma_qp_index_offset);
     frame->lossless = sps->qpprime_y_zero_transform_bypass_flag &&
                       qp == -6 * sps->bit_depth_luma_minus8;
-    frame->chroma = chroma_of_offsets(pps->chroma_qp_index_offset,
-                                      pps->second_chroma_qp_index_offset);
     frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
     frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
@@ -322,29 +302,23 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
                       CodedFrame *frame)
 {
     const CodedBitstreamH265Context *h265 = s->cbc->priv_data;
-    const H265RawSliceHeader *slice;
-    const H265RawPPS *pps;
-    const H265RawSPS *sps;
-    int qp;
+    const H265RawSliceHeader *slice = &((H265RawSlice *)unit->content)->header;
+    const H265RawPPS *pps = h265->pps[slice->slice_pic_parameter_set_id];
+    const H265RawSPS *sps = h265->sps[pps->pps_seq_parameter_set_id];
+    const int qp = 26 + pps->init_qp_minus26 + slice->slice_qp_delta;
 
-    if (!unit->content || unit->type >= HEVC_NAL_VPS)
-        return;
-    slice = &((H265RawSlice *)unit->content)->header;
-    pps   = h265->pps[slice->slice_pic_parameter_set_id];
-    sps   = h265->sps[pps->pps_seq_parameter_set_id];
     if (slice->dependent_slice_segment_flag) {
         // It continues the slice before: the mean of the slices so far will do.
         if (frame->bytes)
-            add_slice(frame, frame->type, frame->step / frame->bytes, s->nal_size);
+            add_slice(frame, frame->type, frame->step / frame->bytes, s->size);
         return;
     }
-    qp = 26 + pps->init_qp_minus26 + slice->slice_qp_delta;
     // B, P, I
-    add_slice(frame, AV_PICTURE_TYPE_B - slice->slice_type, step_of_qp(qp), s->nal_size);
+    add_qp_slice(s, frame, AV_PICTURE_TYPE_B - slice->slice_type, qp,
+                 pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
+                 pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
     frame->lossless = pps->transquant_bypass_enabled_flag && qp <= 4;
-    frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
-                                      pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
     frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
@@ -356,21 +330,17 @@ static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                      CodedFrame *frame)
 {
     const H266RawSlice *slice = unit->content;
-    const H266RawSliceHeader *header;
-    const H266RawPPS *pps;
-    const H266RawSPS *sps;
+    const H266RawSliceHeader *header = &slice->header;
+    const H266RawPPS *pps = slice->pps;
+    const H266RawSPS *sps = slice->sps;
+    const int qp_delta = pps->pps_qp_delta_info_in_ph_flag ? slice->ph->ph_qp_delta :
+                                                             header->sh_qp_delta;
 
-    if (!slice || unit->type > VVC_GDR_NUT)
-        return;
-    header = &slice->header;
-    pps    = slice->pps;
-    sps    = slice->sps;
     // B, P, I
-    add_slice(frame, AV_PICTURE_TYPE_B - header->sh_slice_type,
-              step_of_qp(26 + pps->pps_init_qp_minus26 + (pps->pps_qp_delta_info_in_ph_flag ?
-                         slice->ph->ph_qp_delta : header->sh_qp_delta)), s->nal_size);
-    frame->chroma = chroma_of_offsets(pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
-                                      pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
+    add_qp_slice(s, frame, AV_PICTURE_TYPE_B - header->sh_slice_type,
+                 26 + pps->pps_init_qp_minus26 + qp_delta,
+                 pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
+                 pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
     frame->width  = pps->pps_pic_width_in_luma_samples - luma_width[sps->sps_chroma_format_idc] *
                     (pps->pps_conf_win_left_offset + pps->pps_conf_win_right_offset);
     frame->height = pps->pps_pic_height_in_luma_samples - luma_height[sps->sps_chroma_format_idc] *
@@ -416,9 +386,10 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const CodedBitstreamAV1Context *av1 = s->cbc->priv_data;
     const int has_header = unit->type == AV1_OBU_FRAME_HEADER || unit->type == AV1_OBU_FRAME;
     const int has_tiles  = unit->type == AV1_OBU_TILE_GROUP   || unit->type == AV1_OBU_FRAME;
+    const int depth      = av1->bit_depth;
     const AV1RawOBU *obu = unit->content;
     const AV1RawFrameHeader *header;
-    int layers, denominator = AV1_SUPERRES_NUM;
+    int q, denominator = AV1_SUPERRES_NUM;
 
     if (obu && has_header)
         s->header = has_tiles ? &obu->obu.frame.header : &obu->obu.frame_header;
@@ -427,6 +398,7 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         return;
     if (header->use_superres)
         denominator = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
+    q = header->base_q_idx;
     if (has_header)
         s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
@@ -434,27 +406,23 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                            denominator / 2) / denominator,
             .superres   = log2(denominator / (double)AV1_SUPERRES_NUM),
             .height     = header->frame_height_minus_1 + 1,
-            .depth      = av1->bit_depth,
+            .depth      = depth,
+            .chroma     = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
+                           step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
+                          step_of_index(q, depth),
             .film_grain = header->film_grain.apply_grain,
+            .lossless   = !(q | header->use_superres | header->segmentation_enabled |
+                            header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
+                            header->delta_q_v_dc | header->delta_q_v_ac),
         };
-    if (has_tiles && !header->show_existing_frame) {
-        const int q = header->base_q_idx, depth = s->coded.depth;
-
-        // inter and switch frames are odd
+    // inter and switch frames are odd
+    if (has_tiles && !header->show_existing_frame)
         add_slice(&s->coded, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
                   step_of_index(q, depth), unit->data_size);
-        s->coded.chroma = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
-                           step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
-                          step_of_index(q, depth);
-        s->coded.lossless = !(q | header->use_superres | header->segmentation_enabled |
-                              header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
-                              header->delta_q_v_dc | header->delta_q_v_ac);
-    }
     // Decoders output the highest spatial layer of the first operating point.
-    layers = av1->sequence_header ? av1->sequence_header->operating_point_idc[0] >> 8 : 0;
     put_frame(s, &s->coded, header->refresh_frame_flags,
-              (header->show_frame || header->show_existing_frame) &&
-              obu->header.spatial_id >= av_log2(layers), frame);
+              (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
+              av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
 }
 
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -472,13 +440,14 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
         return;
     }
-    if (!intra)
-        coded.depth = s->slot[header->ref_frame_idx[0]].depth;
     for (int i = VP9_REFS_PER_FRAME - 1; !intra && i >= 0; i--) {
+        const CodedFrame *ref = &s->slot[header->ref_frame_idx[i]];
+
+        coded.depth = ref->depth;
         // the first one that is found gives the size
         if (header->found_ref[i]) {
-            coded.width  = s->slot[header->ref_frame_idx[i]].width;
-            coded.height = s->slot[header->ref_frame_idx[i]].height;
+            coded.width  = ref->width;
+            coded.height = ref->height;
         }
     }
     if (coded.depth)
@@ -489,32 +458,20 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
-/// CBS fails at the end of short frames, where decoders read zeros: these follow the headers.
-static void read_vp8_headers(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
-{
-    uint8_t head[NAL_HEAD + AV_INPUT_BUFFER_PADDING_SIZE] = { 0 };
-
-    s->vp8_size = pkt->size;
-    memcpy(head, pkt->data, FFMIN(pkt->size, NAL_HEAD));
-    read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, NULL, head, sizeof(head)));
-}
-
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
     const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
     const int intra = header->frame_type == VP8_KEY_FRAME;
 
-    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->vp8_size)
+    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->size)
         return;
     if (intra)
-        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height };
+        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height, .depth = 8 };
+    *frame = s->slot[0];
     // The coefficients of VP8 are twice those of an orthonormal transform.
     add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->vp8_size);
-    frame->width  = s->slot[0].width;
-    frame->height = s->slot[0].height;
-    frame->depth  = 8;
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->size);
     frame->hidden = !header->show_frame;
 }
 
@@ -523,10 +480,6 @@ static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
 static const double mpeg2_loss[] = { 15.322, -9.125, 1.679, -19.376, 6.255, 5.207 };
 static const double mpeg4_loss[] = { 18.062, -11.864, 2.336, -15.296, 5.656, 5.270 };
 static const double mjpeg_loss[] = { 25.233, -12.911, 1.813, -27.358, 8.964, 5.523 };
-
-static const CodedBitstreamUnitType mpeg12_units[] = {
-    MPEG2_START_PICTURE, MPEG2_START_SEQUENCE_HEADER, MPEG2_START_EXTENSION,
-};
 
 /// The mean over the AC coefficients, if there is a new matrix, else what it was.
 static double mean_log2(int loaded, const uint8_t weight[64], double mean)
@@ -542,60 +495,51 @@ static double mean_log2(int loaded, const uint8_t weight[64], double mean)
 static void add_scaled(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame, int type, int scale, int width, int height)
 {
-    if (scale)
-        add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4,
-                  unit->data_size);
+    add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, unit->data_size);
     frame->width  = width;
     frame->height = height;
     frame->depth  = 8;
-}
-
-static void read_mpeg12_header(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit)
-{
-    const MPEG2RawSequenceHeader *sequence  = unit->content;
-    const MPEG2RawExtensionData *extension  = unit->content;
-    const MPEG2RawQuantMatrixExtension *new = &extension->data.quant_matrix;
-
-    if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
-        // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
-        // that is 16 everywhere
-        s->matrix[0] = mean_log2(sequence->load_intra_quantiser_matrix,
-                                 sequence->intra_quantiser_matrix, 4.9725);
-        s->matrix[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
-                                 sequence->non_intra_quantiser_matrix, 4);
-    } else if (extension->extension_start_code_identifier == MPEG2_EXTENSION_PICTURE_CODING) {
-        s->non_linear = extension->data.picture_coding.q_scale_type;
-    } else if (extension->extension_start_code_identifier == MPEG2_EXTENSION_QUANT_MATRIX) {
-        s->matrix[0] = mean_log2(new->load_intra_quantiser_matrix,
-                                 new->intra_quantiser_matrix, s->matrix[0]);
-        s->matrix[1] = mean_log2(new->load_non_intra_quantiser_matrix,
-                                 new->non_intra_quantiser_matrix, s->matrix[1]);
-    }
 }
 
 static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                         CodedFrame *frame)
 {
     const CodedBitstreamMPEG2Context *mpeg2 = s->cbc->priv_data;
-    const MPEG2RawPictureHeader *picture = s->header;
+    const MPEG2RawPictureHeader *picture    = s->header;
+    const MPEG2RawSequenceHeader *sequence  = unit->content;
+    const MPEG2RawExtensionData *extension  = unit->content;
+    const MPEG2RawSlice *slice              = unit->content;
 
     if (unit->type == MPEG2_START_PICTURE) {
         s->header          = unit->content;
         s->non_linear      = 0;
         frame->first_field = frame->type;
-    } else if (MPEG2_START_IS_SLICE(unit->type)) {
-        const int type = picture ? picture->picture_coding_type : AV_PICTURE_TYPE_NONE;
-        int code, scale;
+    // There are D pictures in MPEG-1.
+    } else if (MPEG2_START_IS_SLICE(unit->type) && picture &&
+               picture->picture_coding_type <= AV_PICTURE_TYPE_B) {
+        const int code = slice->header.quantiser_scale_code;
 
-        // There are D pictures in MPEG-1, and no slices without a sequence header.
-        if (!type || type > AV_PICTURE_TYPE_B || !mpeg2->vertical_size || unit->data_size < 3)
+        add_scaled(s, unit, frame, picture->picture_coding_type,
+                   s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
+                   mpeg2->horizontal_size, mpeg2->vertical_size);
+    } else if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
+        // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
+        // that is 16 everywhere
+        s->matrix[0] = mean_log2(sequence->load_intra_quantiser_matrix,
+                                 sequence->intra_quantiser_matrix, 4.9725);
+        s->matrix[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
+                                 sequence->non_intra_quantiser_matrix, 4);
+    } else if (unit->type == MPEG2_START_EXTENSION) {
+        const MPEG2RawQuantMatrixExtension *matrix = &extension->data.quant_matrix;
+
+        if (extension->extension_start_code_identifier == MPEG2_EXTENSION_PICTURE_CODING)
+            s->non_linear = extension->data.picture_coding.q_scale_type;
+        if (extension->extension_start_code_identifier != MPEG2_EXTENSION_QUANT_MATRIX)
             return;
-        // Its first five bits; in tall pictures three bits of the position come before them.
-        code  = AV_RB16(unit->data + 1) >> 8 + (mpeg2->vertical_size > 2800 ? 0 : 3) & 31;
-        scale = s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code;
-        add_scaled(s, unit, frame, type, scale, mpeg2->horizontal_size, mpeg2->vertical_size);
-    } else if (unit->content) {
-        read_mpeg12_header(s, unit);
+        s->matrix[0] = mean_log2(matrix->load_intra_quantiser_matrix,
+                                 matrix->intra_quantiser_matrix, s->matrix[0]);
+        s->matrix[1] = mean_log2(matrix->load_non_intra_quantiser_matrix,
+                                 matrix->non_intra_quantiser_matrix, s->matrix[1]);
     }
 }
 
@@ -615,14 +559,11 @@ static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
 /// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
 static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 {
-    int version = 1, resolution, width, height, sprite;
+    int version, resolution, width, sprite;
 
-    s->vol.width = 0;
+    s->vol.width = s->vol.warping_points = 0;
     skip_bits(gb, 1 + 8);               // random access, object type
-    if (get_bits1(gb)) {
-        version = get_bits(gb, 4);
-        skip_bits(gb, 3);               // priority
-    }
+    version = get_bits1(gb) ? get_bits(gb, 4 + 3) >> 3 : 1;     // and a priority
     if (get_bits(gb, 4) == 15)
         skip_bits(gb, 16);              // pixel aspect ratio
     if (get_bits1(gb)) {
@@ -641,19 +582,16 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     if (get_bits1(gb))
         skip_bits(gb, s->vol.time_increment_bits);
     skip_bits1(gb);
-    width  = get_bits(gb, 13);
-    skip_bits1(gb);
-    height = get_bits(gb, 13);
-    skip_bits1(gb);
-    s->vol.interlaced = get_bits1(gb);
-    skip_bits1(gb);                     // OBMC
+    width             = get_bits(gb, 13 + 1) >> 1;              // and a marker
+    s->vol.height     = get_bits(gb, 13 + 1) >> 1;
+    s->vol.interlaced = get_bits(gb, 1 + 1) >> 1;               // and OBMC
     sprite = get_bits(gb, version == 1 ? 1 : 2);
-    s->vol.gmc            = sprite == 2;
-    s->vol.warping_points = s->vol.gmc ? get_bits(gb, 6) : 0;
-    if (s->vol.gmc)
+    if (sprite == 2) {
+        s->vol.warping_points = get_bits(gb, 6);
         skip_bits(gb, 2);               // accuracy
-    // a static sprite or one with a change of brightness, or other than 8 bits
-    if (sprite && !s->vol.gmc || s->vol.gmc && get_bits1(gb) || get_bits1(gb))
+        sprite = get_bits1(gb);         // a change of brightness
+    }
+    if (sprite || get_bits1(gb))        // a static sprite or that change; other than 8 bits
         return;
     s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
     if (get_bits1(gb)) {
@@ -663,11 +601,9 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     }
     if (version != 1)
         skip_bits1(gb);                 // quarter sample
-    // complexity estimation, the fields of which are in pictures, too
-    if (!get_bits1(gb) || get_bits_left(gb) < 0)
-        return;
-    s->vol.width  = width;
-    s->vol.height = height;
+    // no complexity estimation, the fields of which are in pictures, too
+    if (get_bits1(gb) && get_bits_left(gb) >= 0)
+        s->vol.width = width;
 }
 
 /// Skip the motion of a sprite's points: a length, as many bits and a marker, for x and for y.
@@ -696,8 +632,6 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
     if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
         return;
     type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
-    if (type == AV_PICTURE_TYPE_S && !s->vol.gmc)
-        return;
     while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
         ;
     skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
@@ -712,7 +646,7 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         type = AV_PICTURE_TYPE_P;       // it refers to the past
     }
     scale = 2 * get_bits(&gb, 5);
-    if (get_bits_left(&gb) >= 0)
+    if (scale && get_bits_left(&gb) >= 0)
         add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
 }
 
@@ -741,7 +675,7 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         frame->width  = header->X;
         frame->height = header->Y;
         // The decoder takes it for one of two fields by the same rule.
-        if (header->Y < s->container_height * 3 / 4)
+        if (header->Y < s->container_height * 3LL / 4)
             frame->height *= 2;
         frame->depth  = header->P;
     } else if (unit->type == JPEG_MARKER_SOS && header) {
@@ -760,11 +694,13 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 
 // ---- the filter ----
 
+static const CodedBitstreamUnitType no_units[1];
+
 #define UNITS(codec) codec ## _units, FF_ARRAY_ELEMS(codec ## _units)
 
 static const Codec codecs[] = {
-    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss, UNITS(h264),
-      .first_slice = H264_NAL_SLICE, .last_slice = H264_NAL_IDR_SLICE, .last_nal = H264_NAL_PPS },
+    { AV_CODEC_ID_H264, AV_CODEC_ID_H264, read_h264, h264_loss,
+      .last_slice = H264_NAL_IDR_SLICE, .last_nal = H264_NAL_PPS },
     { AV_CODEC_ID_HEVC, AV_CODEC_ID_HEVC, read_hevc, hevc_loss,
       .last_slice = HEVC_NAL_VPS - 1, .last_nal = HEVC_NAL_PPS },
     { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,
@@ -772,10 +708,10 @@ static const Codec codecs[] = {
     { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
     { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
     { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
-    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
-    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss, UNITS(mpeg12) },
+    { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
+    { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
     // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
-    { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, mpeg12_units, 0 },
+    { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, no_units, 0 },
     { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, mjpeg_loss, UNITS(mjpeg) },
 };
 
@@ -807,8 +743,9 @@ static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
     QuantizerMetadataContext *s = bsf->priv_data;
     CodedFrame none = { 0 };
 
-    read_units(s, &none, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
-                               ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in));
+    if (pkt || bsf->par_in->extradata_size)
+        read_units(s, &none, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
+                                   ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in));
 }
 
 /// Forget the frames that came before. Parameter sets stay, as in decoders.
@@ -822,8 +759,7 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
         ff_cbs_flush(s->cbc);
-        if (bsf->par_in->extradata_size)
-            read_extradata(bsf, NULL);
+        read_extradata(bsf, NULL);
     }
 }
 
@@ -854,13 +790,11 @@ static double estimate_loss(const QuantizerMetadataContext *s, const Group *grou
 /// A number with four digits after a point, in any locale.
 static const char *print_fixed(char text[32], double value)
 {
-    const int64_t fixed = isnan(value) ? 0 : llrint(fabs(value) * 10000);
+    const int64_t fixed = llrint(fabs(value) * 10000);
 
-    if (isnan(value))
-        return "nan";
     snprintf(text, 32, "%s%"PRId64".%04d", fixed && value < 0 ? "-" : "",
              fixed / 10000, (int)(fixed % 10000));
-    return text;
+    return isnan(value) ? "nan" : text;
 }
 
 #define FIXED(value) print_fixed((char[32]){ 0 }, value)
@@ -905,28 +839,57 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
     return strings ? 0 : AVERROR(ENOMEM);
 }
 
-static int stats_error(AVBSFContext *bsf, const char *format)
-{
-    const QuantizerMetadataContext *s = bsf->priv_data;
-    const int ret = errno ? AVERROR(errno) : AVERROR(EIO);
+/// Paths of open stats files: two streams must not write to the same one.
+static AVDictionary *stats_files;
+static AVMutex stats_mutex = AV_MUTEX_INITIALIZER;
 
-    av_log(bsf, AV_LOG_ERROR, format, s->stats_file, av_err2str(ret));
+static av_cold int open_stats(AVBSFContext *bsf)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    int ret = 0;
+
+    ff_mutex_lock(&stats_mutex);
+    if (av_dict_get(stats_files, s->stats_file, NULL, AV_DICT_MATCH_CASE)) {
+        av_log(bsf, AV_LOG_ERROR, "'%s' is already the stats_file of another stream; set the filter "
+               "for one stream with -bsf:v:0, or give each its own stats_file.\n", s->stats_file);
+        ret = AVERROR(EINVAL);
+    } else {
+        s->stats = strcmp(s->stats_file, "-") ? avpriv_fopen_utf8(s->stats_file, "w") : stdout;
+        ret = s->stats ? av_dict_set(&stats_files, s->stats_file, "", AV_DICT_MATCH_CASE) :
+                         AVERROR(errno);
+        if (!s->stats)
+            av_log(bsf, AV_LOG_ERROR, "Cannot open '%s' for writing: %s.\n", s->stats_file,
+                   av_err2str(ret));
+    }
+    ff_mutex_unlock(&stats_mutex);
     return ret;
 }
 
-/// Write the lines of all packets so far. @return an error once: nothing is written after it
-static int flush_stats(AVBSFContext *bsf)
+static void close_stats(QuantizerMetadataContext *s)
 {
-    QuantizerMetadataContext *s = bsf->priv_data;
-    int ret;
-
-    errno = 0;
-    if (!s->stats || !fflush(s->stats) && !ferror(s->stats))
-        return 0;
-    ret = stats_error(bsf, "Cannot write '%s': %s; free some space or name another file.\n");
+    if (!s->stats)
+        return;
     if (s->stats != stdout)
         fclose(s->stats);
     s->stats = NULL;
+    ff_mutex_lock(&stats_mutex);
+    av_dict_set(&stats_files, s->stats_file, NULL, AV_DICT_MATCH_CASE);
+    ff_mutex_unlock(&stats_mutex);
+}
+
+/// Write the lines of all packets so far. @return AVERROR_EOF, or an error once: the file is closed
+static int flush_stats(AVBSFContext *bsf)
+{
+    QuantizerMetadataContext *s = bsf->priv_data;
+    int ret = AVERROR_EOF;
+
+    errno = 0;
+    if (s->stats && (fflush(s->stats) || ferror(s->stats))) {
+        ret = errno ? AVERROR(errno) : AVERROR(EIO);
+        av_log(bsf, AV_LOG_ERROR, "Cannot write '%s': %s; free some space or name another file.\n",
+               s->stats_file, av_err2str(ret));
+        close_stats(s);
+    }
     return ret;
 }
 
@@ -937,10 +900,8 @@ static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
     const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
 
     s->nb_frames++;
-    if (!isnan(loss)) {
-        s->nb_rated++;
-        s->loss += loss;
-    }
+    s->nb_rated += !isnan(loss);
+    s->loss     += isnan(loss) ? 0 : loss;
     if (s->stats)
         fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_frames,
                 av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
@@ -950,68 +911,55 @@ static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
 static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *frame)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
+    // CBS fails at the end of short frames of VP8, where decoders read zeros.
+    const int padding = s->codec->id == AV_CODEC_ID_VP8 ? AV_INPUT_BUFFER_PADDING_SIZE : 0;
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
+    s->size = pkt->size;
     if (s->codec->last_nal)
         read_nals(s, pkt, frame);
-    else if (s->codec->id == AV_CODEC_ID_VP8)
-        read_vp8_headers(s, pkt, frame);
-    else if (read_units(s, frame, ff_cbs_read_packet(s->cbc, &s->fragment, pkt)) < 0 &&
-             s->codec->has_slots)
+    else if (read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, pkt->buf, pkt->data,
+                                              pkt->size + padding)) < 0 && s->codec->has_slots)
         quantizer_metadata_flush(bsf);
 }
 
 /**
- * Join the fields of an H.264 frame that demuxers deliver in two packets. Decoders take the keys from
- * the first one, before the second one is known: it counts twice.
- *
- * @return 1 if it is the second field of the frame, which then is the whole one
+ * Count an H.264 frame once of which demuxers deliver the fields in two packets. Decoders take the
+ * keys from the first one, before the second one is known: it counts twice until then.
  */
-static int join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
+static void join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    const int is_field = frame->fields == 1 || frame->fields == 2;
-    // the conditions of FFmpeg's decoder
-    const int is_second = is_field && (frame->fields ^ s->field.fields) == 3 &&
-                          frame->frame_num == s->field.frame_num;
-    const CodedFrame other = is_second ? s->field : *frame;
-
-    if (frame->no_picture)
-        return 0;
-    s->field = is_field && !is_second ? *frame : (CodedFrame){ 0 };
-    if (!is_field)
-        return 0;
-    if (is_second)
+    if (frame->joined)
         s->group = s->before_field;
-    s->before_field    = s->group;
-    frame->bytes      += other.bytes;
-    frame->step       += other.step;
-    frame->square     += other.square;
-    frame->first_field = other.type;
-    frame->type        = FFMAX(frame->type, other.type);
-    return is_second;
+    s->before_field = s->group;
+    s->field        = (CodedFrame){ 0 };
+    if (frame->fields == 1 || frame->fields == 2) {
+        s->field        = *frame;
+        s->field.joined = 1;
+        frame->bytes   *= 2;
+        frame->step    *= 2;
+        frame->square  *= 2;
+    }
 }
 
 static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     CodedFrame frame = { .hidden = 1 };
-    int ret, is_second = 0;
     double loss = NAN;
+    int ret;
 
     ret = ff_bsf_get_packet_ref(bsf, pkt);
-    if (ret == AVERROR_EOF) {
-        const int error = flush_stats(bsf);
-
-        return error < 0 ? error : ret;
-    }
+    if (ret == AVERROR_EOF)
+        return flush_stats(bsf);
     if (ret < 0 || !pkt->size)
         return ret;
 
-    if (s->codec) {
+    if (s->codec)
         read_packet(bsf, pkt, &frame);
-        is_second = join_fields(s, &frame);
-    }
+    if (!frame.no_picture)
+        join_fields(s, &frame);
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
         const Group group = add_to_group(s->group, &frame);
 
@@ -1024,61 +972,10 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!frame.no_picture && !is_second && !(frame.bytes && frame.hidden) &&
+    else if (!frame.no_picture && !frame.joined && !(frame.bytes && frame.hidden) &&
              !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
-}
-
-/// Instances with an open stats file: two streams must not write to the same one.
-static QuantizerMetadataContext *stats_list;
-static AVMutex stats_mutex = AV_MUTEX_INITIALIZER;
-
-static av_cold int open_stats(AVBSFContext *bsf)
-{
-    QuantizerMetadataContext *s = bsf->priv_data, *other;
-    const int to_stdout = !strcmp(s->stats_file, "-");
-    struct stat st;
-    int ret = 0;
-
-    ff_mutex_lock(&stats_mutex);
-    if ((to_stdout ? fstat(fileno(stdout), &st) : stat(s->stats_file, &st)) < 0)
-        st.st_ino = 0;
-    for (other = stats_list; other; other = other->next_stats)
-        if (!strcmp(other->stats_file, s->stats_file) ||
-            st.st_ino && other->stats_inode == st.st_ino && other->stats_device == st.st_dev)
-            break;
-    errno = 0;
-    if (other) {
-        av_log(bsf, AV_LOG_ERROR, "'%s' is already the stats_file of another stream; set the filter "
-               "for one stream with -bsf:v:0, or give each its own stats_file.\n", s->stats_file);
-        ret = AVERROR(EINVAL);
-    } else if (!(s->stats = to_stdout ? stdout : avpriv_fopen_utf8(s->stats_file, "w"))) {
-        ret = stats_error(bsf, "Cannot open '%s' for writing: %s.\n");
-    } else if (fstat(fileno(s->stats), &st) >= 0) {
-        s->stats_device = st.st_dev;
-        s->stats_inode  = st.st_ino;
-    }
-    if (s->stats) {
-        s->next_stats = stats_list;
-        stats_list    = s;
-    }
-    ff_mutex_unlock(&stats_mutex);
-    return ret;
-}
-
-static av_cold void close_stats(QuantizerMetadataContext *s)
-{
-    QuantizerMetadataContext **p = &stats_list;
-
-    ff_mutex_lock(&stats_mutex);
-    while (*p && *p != s)
-        p = &(*p)->next_stats;
-    if (*p)
-        *p = s->next_stats;
-    ff_mutex_unlock(&stats_mutex);
-    if (s->stats && s->stats != stdout)
-        fclose(s->stats);
 }
 
 static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
@@ -1110,8 +1007,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         return ret;
     s->cbc->decompose_unit_types    = s->codec->unit;
     s->cbc->nb_decompose_unit_types = s->codec->nb_units;
-    if (par->extradata_size)
-        read_extradata(bsf, NULL);
+    read_extradata(bsf, NULL);
     return 0;
 }
 

@@ -94,14 +94,14 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
   libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/\[index\] \/ 8.) - (depth - 8)/[index] \/ 8.)/ @ quantizer-av1
-  libavcodec/bsf/quantizer_metadata.c @ s/frame->frame_num == s->field.frame_num/0/ @ quantizer-fields
+  libavcodec/bsf/quantizer_metadata.c @ s/slice->frame_num == s->field.frame_num/0/ @ quantizer-fields
   libavcodec/bsf/quantizer_metadata.c @ s/        s->group = s->before_field;/;/ @ quantizer-fields
   libavcodec/bsf/quantizer_metadata.c @ s/container_height \* 3/container_height * 2/ @ quantizer-fields
   libavcodec/bsf/quantizer_metadata.c @ s/ph->ph_qp_delta :/ph->ph_qp_delta + 1 :/ @ quantizer-vvc
   libavcodec/bsf/quantizer_metadata.c @ s/!(pkt->flags \& AV_PKT_FLAG_DISCARD)/1/ @ quantizer-shown
-  libavcodec/bsf/quantizer_metadata.c @ s/st.st_ino \&\& other/0 \&\& other/ @ quantizer-streams
+  libavcodec/bsf/quantizer_metadata.c @ s/av_dict_get(stats_files, s->stats_file, NULL, AV_DICT_MATCH_CASE)/0/ @ quantizer-streams
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
-  libavcodec/bsf/quantizer_metadata.c @ s/vertical_size > 2800 ? 0 : 3/vertical_size > 28 ? 0 : 3/ @ quantizer-mpeg
+  libavcodec/bsf/quantizer_metadata.c @ s/s->non_linear ? ff/0 ? ff/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/int k = 1; k < 64/int k = 0; k < 64/ @ quantizer-mjpeg
   tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
   tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
