@@ -248,7 +248,7 @@ static int add_metrics(VMAFContext *s, int m)
         if (!known)
             return AVERROR(ENOMEM);
         while (i < s->log.nb_metrics &&
-               (s->metric[i].is_score != !value || strcmp(s->name[i], known)))
+               (!s->metric[i].score_number != !!value || strcmp(s->name[i], known)))
             i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
@@ -257,7 +257,7 @@ static int add_metrics(VMAFContext *s, int m)
         }
         s->name[i]   = known;
         s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
-                                      .digits = DIGITS, .pooled = 1, .is_score = !value };
+                                      .digits = DIGITS, .pooled = 1, .score_number = value ? 0 : m + 1 };
         s->log.nb_metrics++;
     }
     score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
