@@ -16,6 +16,7 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -74,6 +75,8 @@ enum {
 static const char *const basis_name[] = {
     [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", [BLIINDS_OF_FLAT] = "flat", NULL
 };
+static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 <= METRIC_MAX,
+              "METRIC_MAX");
 
 /// A frame is flat if more than this share of its level 1 blocks is: only a model of its own can
 /// score it. Beyond the next share it is blank, and none can. No frame is valid whose level 3 has
@@ -104,7 +107,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
     // all that there are have the same name, range and direction
     while (!model->name[0])
         model++;
-    s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1, .is_score = 1, .min = model->min,
+    s->metric[METRIC_SCORE] = (ScoreMetric){ "score",    6, 1, .score_number = 1, .min = model->min,
                                              .max = model->max, .model = model->name };
     s->metric[METRIC_RAW]   = (ScoreMetric){ "raw",      6, 1 };
     s->metric[METRIC_SIGMA] = (ScoreMetric){ "sigma",    6, 1 };

@@ -35,7 +35,7 @@
 enum { METRIC_SCORE, METRIC_HI, METRIC_LO, NB_METRICS };
 
 static const ScoreMetric metric[NB_METRICS] = {
-    [METRIC_SCORE] = { "score", 9, 1, .is_score = 1, .max = INFINITY },
+    [METRIC_SCORE] = { "score", 9, 1, .score_number = 1, .max = INFINITY },
     [METRIC_HI]    = { "hi",    9, 1 },
     [METRIC_LO]    = { "lo",    9, 1 },
 };

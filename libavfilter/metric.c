@@ -16,14 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include "config.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "libavutil/avassert.h"
 #include "libavutil/avstring.h"
 #include "libavutil/dict.h"
 #include "libavutil/error.h"
@@ -61,11 +58,7 @@ static int open_file(MetricFile *f, void *logctx)
 {
     errno   = 0;
     f->file = is_stdout(f->path) ? stdout : avpriv_fopen_utf8(f->path, "wb");
-    if (!f->file)
-        return file_error(f, logctx, "Cannot open '%s' for writing: %s.\n");
-    // it may be a new file
-    stat(f->path, &f->st);
-    return 0;
+    return f->file ? 0 : file_error(f, logctx, "Cannot open '%s' for writing: %s.\n");
 }
 
 static int is_same_file(const MetricFile *a, const MetricFile *b)
@@ -80,6 +73,8 @@ static int is_same_file(const MetricFile *a, const MetricFile *b)
 /// Open a file that no output of the process has, unless it is a FIFO. outputs_lock is held.
 static int claim_file(MetricFile *f, void *logctx, const char *path)
 {
+    int ret;
+
     if (!path)
         return 0;
     if (!(f->path = av_strdup(path)))
@@ -92,10 +87,16 @@ static int claim_file(MetricFile *f, void *logctx, const char *path)
                        "file.\n", path, o->instance);
                 return AVERROR(EBUSY);
             }
-    return (f->st.st_mode & S_IFMT) == S_IFIFO ? 0 : open_file(f, logctx);
+    if ((f->st.st_mode & S_IFMT) == S_IFIFO)
+        return 0;
+    ret = open_file(f, logctx);
+    // it may be a new file
+    stat(f->path, &f->st);
+    return ret;
 }
 
-int ff_metric_can_rewrite(const MetricFile *f)
+/// Whether a footer can be written that is overwritten later: not to a pipe.
+static int can_rewrite(const MetricFile *f)
 {
     fpos_t pos;
 
@@ -106,22 +107,15 @@ int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer)
 {
     int ret;
 
-    if (!av_bprint_is_complete(text)) {
-        errno = ENOMEM;
-        return file_error(f, logctx, "Cannot write '%s': %s.\n");
-    }
     if (!f->file && (ret = open_file(f, logctx)) < 0)
         return ret;
-    errno = 0;
-    if (f->footer_size) {
-        // blanks: the rest of the file may become shorter than it was
-        if (fsetpos(f->file, &f->footer) || fprintf(f->file, "%*s", (int)f->footer_size, "") < 0 ||
-            fsetpos(f->file, &f->footer))
-            return file_error(f, logctx, "Cannot write '%s': %s.\n");
-        f->footer_size = 0;
-    }
-    if (is_footer && !fgetpos(f->file, &f->footer))
-        f->footer_size = text->len;
+    errno = av_bprint_is_complete(text) ? 0 : ENOMEM;
+    // blanks: the rest of the file may become shorter than it was
+    if (errno || f->footer_size && (fsetpos(f->file, &f->footer) ||
+                                    fprintf(f->file, "%*s", (int)f->footer_size, "") < 0 ||
+                                    fsetpos(f->file, &f->footer)))
+        return file_error(f, logctx, "Cannot write '%s': %s.\n");
+    f->footer_size = is_footer && !fgetpos(f->file, &f->footer) ? text->len : 0;
     // flushed at once: where the output has ended early, an error at the end would not be seen
     if (fwrite(text->str, 1, text->len, f->file) < text->len || fflush(f->file))
         return file_error(f, logctx,
@@ -132,25 +126,12 @@ int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer)
 
 // ---- outputs ----
 
-static void *this_thread(void)
-{
-#if HAVE_PTHREADS
-    return (void *)(uintptr_t)pthread_self();
-#elif HAVE_W32THREADS
-    return (void *)(uintptr_t)GetCurrentThreadId();
-#else
-    return NULL;
-#endif
-}
+/// Its address identifies a thread.
+static _Thread_local char this_thread;
 
 static const char *instance_name(const AVFilterContext *ctx)
 {
     return ctx->name ? ctx->name : ctx->filter->name;
-}
-
-static int is_equal(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
 }
 
 /// Whether a file, or else the place in a graph of the same thread, identifies an output.
@@ -160,12 +141,12 @@ static int is_handed_over(const MetricOutput *o, const AVFilterContext *ctx, con
     int has_file = 0;
 
     for (int i = 0; i < METRIC_NB_FILES; i++) {
-        if (!is_equal(o->file[i].path, path[i]))
+        if (strcmp(o->file[i].path ? o->file[i].path : "", path[i] ? path[i] : ""))
             return 0;
         has_file |= path[i] && !is_stdout(path[i]);
     }
-    return !o->has_owner && !strcmp(o->filter, filter) &&
-           (has_file || !strcmp(o->instance, instance_name(ctx)) && o->thread == this_thread());
+    return o->thread && !strcmp(o->filter, filter) &&
+           (has_file || !strcmp(o->instance, instance_name(ctx)) && o->thread == &this_thread);
 }
 
 /// Take an output out of the list, close its files and free it. outputs_lock is held.
@@ -184,12 +165,11 @@ static void close_output(MetricOutput *o, void *logctx)
             file_error(f, logctx, "Cannot write '%s': %s.\n");
         av_free(f->path);
     }
-    av_free(o->filter);
     av_free(o->instance);
     av_free(o->totals);
     av_buffer_unref(&o->inputs);
-    av_free(o->footer);
-    av_free(o->summary);
+    av_bprint_finalize(&o->footer, NULL);
+    av_bprint_finalize(&o->summary, NULL);
     av_free(o);
 }
 
@@ -203,18 +183,19 @@ int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filt
     for (o = outputs; o && !is_handed_over(o, ctx, filter, path); o = o->next)
         ;
     if (o) {
-        o->has_owner = ret = 1;
+        o->thread = NULL;
     } else if (!(o = av_mallocz(sizeof(*o)))) {
         ret = AVERROR(ENOMEM);
     } else {
         o->next      = outputs;
         outputs      = o;
-        o->has_owner = 1;
         o->nb_inputs = ctx->nb_inputs;
-        o->filter    = av_strdup(filter);
+        o->filter    = filter;
         o->instance  = av_strdup(instance_name(ctx));
         o->totals    = av_mallocz(totals_size);
-        if (!o->filter || !o->instance || !o->totals)
+        av_bprint_init(&o->footer,  0, AV_BPRINT_SIZE_UNLIMITED);
+        av_bprint_init(&o->summary, 0, AV_BPRINT_SIZE_UNLIMITED);
+        if (!o->instance || !o->totals)
             ret = AVERROR(ENOMEM);
         for (int i = 0; i < METRIC_NB_FILES && ret >= 0; i++)
             ret = claim_file(&o->file[i], ctx, path[i]);
@@ -233,12 +214,10 @@ void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_ove
     if (!o)
         return;
     ff_mutex_lock(&outputs_lock);
-    if (handed_over) {
-        o->has_owner = 0;
-        o->thread    = this_thread();
-    } else {
+    if (handed_over)
+        o->thread = &this_thread;
+    else
         close_output(o, ctx);
-    }
     ff_mutex_unlock(&outputs_lock);
     *output = NULL;
 }
@@ -252,11 +231,14 @@ static void damage_key(char key[64], const MetricOutput *o, int input)
     snprintf(key, 64, "lavfi.%s.%s", o->filter, damage_name[input]);
 }
 
-/// Whether decoding can start at a frame. Some decoders of hardware tell nothing but key frames.
-static int is_intra(const AVFrame *frame)
+void ff_metric_update_damage(MetricOutput *o, int input, const AVFrame *frame)
 {
-    return frame->pict_type == AV_PICTURE_TYPE_I ||
-           frame->pict_type == AV_PICTURE_TYPE_NONE && frame->flags & AV_FRAME_FLAG_KEY;
+    if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
+        o->damage[input].lasts = 1;
+    // V4L2 reports key frames, but no types
+    else if (frame->pict_type == AV_PICTURE_TYPE_I ||
+             frame->pict_type == AV_PICTURE_TYPE_NONE && frame->flags & AV_FRAME_FLAG_KEY)
+        o->damage[input].lasts = 0;
 }
 
 int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference)
@@ -268,10 +250,8 @@ int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference)
         MetricDamage *d = &o->damage[i];
         char key[64];
 
-        if (frame[i] && (frame[i]->decode_error_flags || frame[i]->flags & AV_FRAME_FLAG_CORRUPT))
-            d->lasts = 1;
-        else if (frame[i] && is_intra(frame[i]))
-            d->lasts = 0;
+        if (frame[i])
+            ff_metric_update_damage(o, i, frame[i]);
         d->nb += frame[i] && d->lasts;
         damage_key(key, o, i);
         // one of an earlier filter goes
@@ -289,16 +269,6 @@ int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input)
 }
 
 // ---- pooling ----
-
-static int nb_words(const MetricLog *s)
-{
-    int nb = 0;
-
-    for (int i = 0; i < s->nb_metrics; i++)
-        for (const char *const *word = s->metric[i].words; word && *word; word++)
-            nb++;
-    return nb;
-}
 
 static double as_printed(int digits, double value)
 {
@@ -333,7 +303,7 @@ static int nb_bins(const ScoreMetric *metric)
 {
     const double max = (METRIC_MAX_BINS - 1) / METRIC_BINS;
 
-    return metric->is_score && metric->max - metric->min <= max ?
+    return metric->score_number && metric->max - metric->min <= max ?
            lrint((metric->max - metric->min) * METRIC_BINS) + 1 : 0;
 }
 
@@ -353,7 +323,6 @@ static double percentile(const ScoreMetric *metric, const uint64_t *bin, uint64_
 static void add_frame(MetricLog *s, const double *value, int valid)
 {
     MetricPool *word = s->totals->pool + s->nb_metrics;
-    int score = 0;
 
     s->totals->nb_scored++;
     s->totals->nb_valid += !!valid;
@@ -365,9 +334,8 @@ static void add_frame(MetricLog *s, const double *value, int valid)
         if (metric->pooled && isfinite(value[i]))
             add_value(&s->totals->pool[i], printed);
         if (nb && isfinite(value[i]))
-            s->totals->bin[score][av_clip(lrint((printed - metric->min) * METRIC_BINS),
-                                          0, nb - 1)]++;
-        score += metric->is_score;
+            s->totals->bin[metric->score_number - 1]
+                          [av_clip(lrint((printed - metric->min) * METRIC_BINS), 0, nb - 1)]++;
         if (metric->words && isfinite(value[i]) && isfinite(value[0]))
             add_value(&word[(int)value[i]], as_printed(s->metric[0].digits, value[0]));
     }
@@ -382,27 +350,16 @@ static const char *direction(const MetricLog *s)
 
 #define JSON_NUMBER(digits, value) (isfinite(value) ? METRIC_FIXED(digits, value) : "null")
 
-/// Print what a damaged frame has beside its values.
-static void print_damage(const MetricLog *s, AVBPrint *text, const char *format,
-                         const AVFrame *frame)
-{
-    for (int i = 0; i < METRIC_NB_INPUTS; i++)
-        if (ff_metric_is_damaged(s->output, frame, i))
-            av_bprintf(text, format, damage_name[i]);
-}
-
 /// Print the percentiles of a score.
 static void print_percentiles(const MetricLog *s, AVBPrint *text, const char *format, int i)
 {
     static const int percent[2][2] = { { 95, 99 }, { 1, 5 } };
     const ScoreMetric *metric = &s->metric[i];
-    int score = 0;
 
-    for (int m = 0; m < i; m++)
-        score += s->metric[m].is_score;
     for (int j = 0; j < 2 && nb_bins(metric); j++) {
         const int p = percent[s->higher_is_better][j];
-        const double value = percentile(metric, s->totals->bin[score], s->totals->pool[i].nb, p);
+        const double value = percentile(metric, s->totals->bin[metric->score_number - 1],
+                                        s->totals->pool[i].nb, p);
 
         av_bprintf(text, format, p, JSON_NUMBER(2, value));
     }
@@ -420,7 +377,9 @@ static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame,
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, " %s:%s", s->metric[i].name,
                    isfinite(value[i]) ? METRIC_FIXED(s->metric[i].digits, value[i]) : "nan");
-    print_damage(s, text, " %s:1", frame);
+    for (int i = 0; i < METRIC_NB_INPUTS; i++)
+        if (ff_metric_is_damaged(s->output, frame, i))
+            av_bprintf(text, " %s:1", damage_name[i]);
     av_bprintf(text, "\n");
 }
 
@@ -442,17 +401,14 @@ static const char *log_name(const ScoreMetric *metric)
     return metric->log_name ? metric->log_name : metric->name;
 }
 
-static void print_json_frame(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
-                             const double *value)
+static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
 {
-    av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {", s->totals->nb_scored ? "," : "",
-               n);
+    av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
+               s->totals->nb_scored ? "," : "", n);
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
-    av_bprintf(text, "}");
-    print_damage(s, text, ", \"%s\": 1", frame);
-    av_bprintf(text, "}");
+    av_bprintf(text, "}}");
 }
 
 static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
@@ -536,15 +492,6 @@ static void print_score(const MetricLog *s, AVBPrint *text, int i)
     av_bprintf(text, ")\n");
 }
 
-/// Print a line for the first metric, and one for each further score.
-static void print_summary(const MetricLog *s, AVBPrint *text)
-{
-    print_score(s, text, 0);
-    for (int i = 1; i < s->nb_metrics; i++)
-        if (s->metric[i].is_score)
-            print_score(s, text, i);
-}
-
 static void warn_uncertain(const MetricLog *s, AVFilterContext *ctx)
 {
     const MetricPool *pool = s->totals->pool;
@@ -578,7 +525,6 @@ int ff_metric_config(MetricLog *s, AVFilterContext *ctx)
     const ScoreMetric *score = &s->metric[0];
     const MetricTotals *t    = s->totals;
 
-    av_assert0(s->nb_metrics + nb_words(s) <= METRIC_MAX);
     s->configured = !t->start || t->min == score->min && t->max == score->max &&
                     !strncmp(t->model, score->model ? score->model : "", sizeof(t->model) - 1);
     if (s->configured)
@@ -639,7 +585,7 @@ static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame,
         ret = ff_metric_write(&s->output->file[METRIC_STATS], ctx, &s->text, 0);
     }
     if (s->log_path && ret >= 0) {
-        print_json_frame(s, &s->text, frame, n, value);
+        print_json_frame(s, &s->text, n, value);
         ret = ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
     }
     return ret;
@@ -655,37 +601,30 @@ int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t
     return s->error;
 }
 
-/// Render the footer of the JSON log and the summary.
-static int render_end(MetricLog *s, int ended)
+/// Print the footer of the JSON log and the summary, in place of those before a rebuild.
+static void print_end(MetricLog *s, int ended)
 {
-    MetricOutput *o = s->output;
-    AVBPrint summary;
-
-    av_freep(&o->footer);
-    av_freep(&o->summary);
-    av_bprint_init(&summary, 0, AV_BPRINT_SIZE_UNLIMITED);
-    print_summary(s, &summary);
-    print_footer(s, &s->text, ended);
-    o->footer = av_strdup(s->text.str);
-    av_bprint_clear(&s->text);
-    av_bprint_finalize(&summary, &o->summary);
-    return o->footer && o->summary ? 0 : AVERROR(ENOMEM);
+    av_bprint_clear(&s->output->footer);
+    av_bprint_clear(&s->output->summary);
+    if (s->log_path)
+        print_footer(s, &s->output->footer, ended);
+    for (int i = 0; i < s->nb_metrics; i++)
+        if (s->metric[i].score_number)
+            print_score(s, &s->output->summary, i);
 }
 
 /// Write the footer, and unless the log is handed over, the summary.
 static void write_end(MetricLog *s, AVFilterContext *ctx)
 {
-    const MetricOutput *o = s->output;
-    MetricFile *json = &s->output->file[METRIC_JSON];
+    MetricOutput *o  = s->output;
+    MetricFile *json = &o->file[METRIC_JSON];
 
     // a pipe gets its footer at the end
-    if (json->path && (!s->handed_over || ff_metric_can_rewrite(json))) {
-        av_bprintf(&s->text, "%s", o->footer);
-        ff_metric_write(json, ctx, &s->text, s->handed_over);
-    }
+    if (o->footer.len && (!s->handed_over || can_rewrite(json)))
+        ff_metric_write(json, ctx, &o->footer, s->handed_over);
     if (s->handed_over)
         return;
-    for (const char *line = o->summary; *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = o->summary.str; *line; line += strcspn(line, "\n") + 1)
         av_log(ctx, AV_LOG_INFO, "%.*s\n", (int)strcspn(line, "\n"), line);
     if (s->configured)
         warn_uncertain(s, ctx);
@@ -697,9 +636,9 @@ void ff_metric_uninit(MetricLog *s, AVFilterContext *ctx, uint64_t nb_frames, in
 
     if (ret >= 0 && s->configured && (nb_frames || ended) && (ret = begin(s, ctx)) >= 0) {
         s->totals->nb_frames = nb_frames;
-        ret = render_end(s, ended);
+        print_end(s, ended);
     }
-    if (ret >= 0 && s->output->footer)
+    if (ret >= 0)
         write_end(s, ctx);
     ff_metric_close(&s->output, ctx, s->handed_over && ret >= 0);
     av_bprint_finalize(&s->text, NULL);

@@ -93,8 +93,8 @@ typedef struct ScoreMetric {
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
     const char *log_name;   ///< in log_path, NULL for name
-    /// Score of a model, not one of its features: it has percentiles, and a summary.
-    int is_score;
+    /// Number of a model's score, from 1: it has percentiles, and a summary; 0 for a feature.
+    int score_number;
     double min, max;        ///< range of a score; INFINITY if it has no bound
     const char *model;      ///< model of a score, or NULL
 } ScoreMetric;
@@ -147,18 +147,17 @@ typedef struct MetricFile {
  */
 typedef struct MetricOutput {
     struct MetricOutput *next;
-    char *filter;           ///< name of the filter
+    const char *filter;     ///< name of the filter
     char *instance;         ///< name of the instance in its graph
-    void *thread;           ///< identifies the thread that handed it over
-    int has_owner;
+    void *thread;           ///< identifies the thread that handed it over, NULL if it has an owner
     int nb_inputs;
     MetricDamage damage[METRIC_NB_INPUTS];
     MetricFile file[METRIC_NB_FILES];
     void *totals;           ///< zero at first
     AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
-    /// End of the JSON log, and summary, of a log that was handed over: for a filter that cannot be
-    /// configured.
-    char *footer, *summary;
+    /// End of the JSON log, as far as it is not written, and summary. Where the log was handed over,
+    /// they are there for a filter that cannot be configured.
+    AVBPrint footer, summary;
 } MetricOutput;
 
 typedef struct MetricLog {
@@ -185,14 +184,15 @@ typedef struct MetricLog {
     AVBPrint text;                  ///< what is written next
 } MetricLog;
 
-#define METRIC_STATS_FILE(name, type, member, flags)                                        \
+/// The option stats_file, and its short name.
+#define METRIC_STATS_FILE(name, offset, flags)                                              \
     { name, "write a line per frame to this file, - for stdout",                            \
-      offsetof(type, member.stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
+      offset, AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }
 
 /// The options of a log; the filter's context has it as member.
 #define METRIC_LOG_OPTIONS(type, member, flags)                                             \
-    METRIC_STATS_FILE("stats_file", type, member, flags),                                   \
-    METRIC_STATS_FILE("f",          type, member, flags),                                   \
+    METRIC_STATS_FILE("stats_file", offsetof(type, member.stats_file), flags),              \
+    METRIC_STATS_FILE("f",          offsetof(type, member.stats_file), flags),              \
     { "log_path", "write a JSON log of all frames to this file, - for stdout",              \
       offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
     REINIT_HAND_OVER(type, member.handed_over)
@@ -217,6 +217,12 @@ int ff_metric_config(MetricLog *s, AVFilterContext *ctx);
  * @param reference the frame that it is paired with, or NULL
  */
 int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference);
+
+/**
+ * Note whether damage begins or ends at a frame. ff_metric_damage() does that as well; it is also to be
+ * called for frames of the reference that are not paired.
+ */
+void ff_metric_update_damage(MetricOutput *o, int input, const AVFrame *frame);
 
 /// Whether ff_metric_damage() has marked a frame for an input.
 int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input);
@@ -251,7 +257,6 @@ void ff_metric_uninit(MetricLog *s, AVFilterContext *ctx, uint64_t nb_frames, in
  * @param filter      name of the filter, without _cuda; must outlive the output
  * @param path        of each file, NULL for none
  * @param totals_size bytes of (*output)->totals
- * @return 1 if an output is continued, 0 if it is new
  */
 int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filter,
                    const char *const path[METRIC_NB_FILES], size_t totals_size);
@@ -262,9 +267,6 @@ int ff_metric_open(MetricOutput **output, AVFilterContext *ctx, const char *filt
  * @param is_footer if the file can be positioned, the next text overwrites this one
  */
 int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer);
-
-/// Whether a footer can be written that is overwritten later: not to a pipe.
-int ff_metric_can_rewrite(const MetricFile *f);
 
 /// Close the files and free the output, or hand it over. @param handed_over 1 for the latter
 void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_over);

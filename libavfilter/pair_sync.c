@@ -383,6 +383,8 @@ static int pair_nearest(PairSync *s)
         if (!ref->frame_next || main->frame_next && !is_nearer(s))
             break;
         take_next(ref);
+        // also if no main frame is paired with it
+        ff_metric_update_damage(*s->output, METRIC_REFERENCE, ref->frame);
     }
     if (!main->frame_next || fs->opt_shortest && is_after_end(s)) {
         s->state.nb_ref = current_ref(s);

@@ -78,10 +78,8 @@ typedef struct SSIMCUDAContext {
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
 
 static const AVOption ssim_cuda_options[] = {
-    { "stats_file", "Set file where to store per-frame difference information",
-      OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
-    { "f",          "Set file where to store per-frame difference information",
-      OFFSET(stats_file), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    METRIC_STATS_FILE("stats_file", OFFSET(stats_file), FLAGS),
+    METRIC_STATS_FILE("f",          OFFSET(stats_file), FLAGS),
     REINIT_HAND_OVER(SSIMCUDAContext, handed_over),
     CUDA_QUEUE_OPTION(FLAGS),
     PAIR_SYNC_OPTIONS(SSIMCUDAContext, pair.sync, FLAGS),
@@ -218,16 +216,15 @@ static double decibel(double ssim, double weight)
     return fabs(weight - ssim) > 1e-9 ? 10. * log10(weight / (weight - ssim)) : INFINITY;
 }
 
-static int set_metadata(AVFrame *frame, const char *name, float value)
+/// Set a key to a value, which ssim prints as a float.
+static int set_metadata(AVFrame *frame, const char *key, float value)
 {
-    char key[32];
-
-    snprintf(key, sizeof(key), "lavfi.ssim.%s", name);
     return av_dict_set(&frame->metadata, key, METRIC_FIXED(6, value), 0);
 }
 
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
+    static const char *const key[] = { "lavfi.ssim.Y", "lavfi.ssim.U", "lavfi.ssim.V" };
     SSIMCUDAContext *s = ctx->priv;
     SSIMScores scores;
     AVBPrint text;
@@ -244,12 +241,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     for (int i = 0; i < s->total->nb_components; i++) {
         s->total->sum.component[i] += scores.component[i];
         av_bprintf(&text, "%c:%s ", component_name[i], METRIC_FIXED(6, scores.component[i]));
-        ret = set_metadata(frame, (char[]){ component_name[i], 0 }, scores.component[i]);
-        if (ret < 0)
+        if ((ret = set_metadata(frame, key[i], scores.component[i])) < 0)
             return ret;
     }
-    if ((ret = set_metadata(frame, "All", scores.all)) < 0 ||
-        (ret = set_metadata(frame, "dB", decibel(scores.all, 1.))) < 0)
+    if ((ret = set_metadata(frame, "lavfi.ssim.All", scores.all)) < 0 ||
+        (ret = set_metadata(frame, "lavfi.ssim.dB", decibel(scores.all, 1.))) < 0)
         return ret;
     av_bprintf(&text, "All:%s (%s)\n", METRIC_FIXED(6, scores.all),
                METRIC_FIXED(6, decibel(scores.all, 1.)));

@@ -1364,13 +1364,10 @@ static int config_output(AVFilterLink *outlink)
     AVFilterContext *ctx = outlink->src;
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
-    const AVPixFmtDescriptor *desc[PAIR_NB];
     int ret;
 
-    for (int i = 0; i < PAIR_NB; i++)
-        desc[i] = av_pix_fmt_desc_get(ctx->inputs[i]->format);
     if ((ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
-        (ret = ff_vmaf_config(c, ctx, outlink->w, outlink->h, desc, "format")) < 0)
+        (ret = ff_vmaf_config(c, ctx, s->sync.inputs.input)) < 0)
         return ret;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     init_luma(s, outlink->w);

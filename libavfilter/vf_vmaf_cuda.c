@@ -259,11 +259,6 @@ static int launch(AVFilterContext *ctx)
 
 // ---- set-up ----
 
-static const AVPixFmtDescriptor *input_format(const AVFilterContext *ctx, int i)
-{
-    return ff_cuda_queue_format(ff_filter_link(ctx->inputs[i])->hw_frames_ctx);
-}
-
 /// Describe what is measured of pictures of a size, and what comes back.
 static int set_size(AVFilterContext *ctx, int width, int height)
 {
@@ -293,12 +288,8 @@ static int check(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
-    const AVPixFmtDescriptor *desc[PAIR_NB];
-    int ret;
+    const int ret = ff_vmaf_config(&s->common, ctx, s->pair.sync.inputs.input);
 
-    for (int i = 0; i < PAIR_NB; i++)
-        desc[i] = input_format(ctx, i);
-    ret = ff_vmaf_config(&s->common, ctx, main->w, main->h, desc, "scale_cuda=format");
     return ret < 0 ? ret : set_size(ctx, main->w, main->h);
 }
 

@@ -99,12 +99,10 @@ static int parse_model(VMAFModel *model, const char *text, void *logctx)
         return AVERROR(EINVAL);
     }
     if (cambi->width && cambi->width < 180 || cambi->height && cambi->height < 150 ||
-        cambi->width && cambi->height && FFMAX(cambi->width, cambi->height) < CAMBI_MIN_SIZE ||
         cambi->depth && cambi->depth < 6) {
         av_log(logctx, AV_LOG_ERROR, "cambi.enc_width=%d, cambi.enc_height=%d or "
-               "cambi.enc_bitdepth=%d is too small: set a width of at least 180, a height of at "
-               "least 150, one of them at least %d, and a depth of at least 6.\n",
-               cambi->width, cambi->height, cambi->depth, CAMBI_MIN_SIZE);
+               "cambi.enc_bitdepth=%d is too small: set at least 180, 150 and 6.\n",
+               cambi->width, cambi->height, cambi->depth);
         return AVERROR(EINVAL);
     }
     if (model->version && av_strstart(model->version, PREFIX, &name) &&
@@ -140,12 +138,6 @@ static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void
             break;
         }
         ret = parse_model(&model[nb++], part, logctx);
-        for (int i = 0; i < nb - 1 && ret >= 0; i++)
-            if (!av_strcasecmp(model[i].name, model[nb - 1].name)) {
-                av_log(logctx, AV_LOG_ERROR, "Two models have the name '%s': give each one its "
-                       "name=.\n", model[i].name);
-                ret = AVERROR(EINVAL);
-            }
     }
     av_free(copy);
     if (ret >= 0 && !nb) {
@@ -161,13 +153,8 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
 {
     const char *type = s->log.log_path ? strrchr(s->log.log_path, '.') : NULL;
 
-    if (s->feature) {
-        av_log(ctx, AV_LOG_ERROR, "feature= is not supported: use the filter libvmaf, or ssim, "
-               "psnr and others for their own scores.\n");
-        return AVERROR(EINVAL);
-    }
-    if (s->log_format > 0 || s->log_format < 0 && type &&
-        (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
+    if (s->log_format ? strcmp(s->log_format, "json") :
+        type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
         av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json, or stats_file= for a line per "
                "frame.\n");
         return AVERROR(EINVAL);
@@ -176,9 +163,6 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
         av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
         return AVERROR(EINVAL);
     }
-    if (s->n_threads || s->pool)
-        av_log(ctx, AV_LOG_VERBOSE, "n_threads and pool have no effect: see -filter_threads, and "
-               "the summary.\n");
     if (s->models && (s->nb_models = parse_models(s->model, s->models, ctx)) < 0)
         return s->nb_models;
     s->log.filter           = "vmaf";
@@ -234,6 +218,7 @@ static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
               VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
               FF_ARRAY_ELEMS(forms) * (VMAF_SAD - VMAF_ADM2) +
               VMAF_NB_WINDOWS * (VMAF_NB_VALUES - VMAF_SAD) <= METRIC_MAX, "METRIC_MAX");
+static_assert(VMAF_MAX_MODELS <= METRIC_MAX_SCORES, "METRIC_MAX_SCORES");
 
 /// Name the values of a model, of which some may be known.
 static int add_metrics(VMAFContext *s, int m)
@@ -243,12 +228,12 @@ static int add_metrics(VMAFContext *s, int m)
 
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
         char *known = log_name(model, value);
-        int i = 0;
+        int i = value == VMAF_SCORE ? s->log.nb_metrics : 0;
 
         if (!known)
             return AVERROR(ENOMEM);
         while (i < s->log.nb_metrics &&
-               (s->metric[i].is_score != !value || strcmp(s->name[i], known)))
+               (s->metric[i].score_number || strcmp(s->name[i], known)))
             i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
@@ -257,7 +242,8 @@ static int add_metrics(VMAFContext *s, int m)
         }
         s->name[i]   = known;
         s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
-                                      .digits = DIGITS, .pooled = 1, .is_score = !value };
+                                      .digits = DIGITS, .pooled = 1,
+                                      .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }
     score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
@@ -267,7 +253,7 @@ static int add_metrics(VMAFContext *s, int m)
     return 0;
 }
 
-/// Check that no score has the name of a feature, in metadata and lines or in log_path.
+/// Check that no score has the name of another value, in metadata and lines or in log_path.
 static int check_names(const VMAFContext *s, AVFilterContext *ctx)
 {
     for (int m = 0; m < s->nb_models; m++)
@@ -404,7 +390,7 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
 static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
                                   int height, int depth, const VMAFCambiOptions *options)
 {
-    int shift, least;
+    int shift, least, most;
 
     *s = (VMAFCambiPicture){ .width = width, .height = height, .depth = depth };
     if (options->width && options->height &&
@@ -424,20 +410,16 @@ static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int
     s->window  |= 1;
     s->mask_min = VMAF_CAMBI_MASK * VMAF_CAMBI_MASK +
                   3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    if (s->window > VMAF_CAMBI_MAX_WINDOW) {
-        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: width and height "
-               "together must be less than %d.\n", s->width, s->height,
-               375 * 16 * ((1 + s->is_halved) * (VMAF_CAMBI_MAX_WINDOW + 1) - s->is_halved) /
-               VMAF_CAMBI_MAX_WINDOW + 1);
-        return AVERROR(EINVAL);
-    }
+    most = 375 * 16 * ((1 + s->is_halved) * (VMAF_CAMBI_MAX_WINDOW + 1) - s->is_halved) /
+           VMAF_CAMBI_MAX_WINDOW;
     // the last scale, whose size is rounded up at each step, has at least half a window
     shift = VMAF_CAMBI_SCALES - 1 + s->is_halved;
     least = (s->window / 2 - 1) * (1 << shift) + 1;
-    if (FFMAX(s->width, s->height) < CAMBI_MIN_SIZE || FFMIN(s->width, s->height) < least) {
+    if (s->width + s->height > most || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
+        FFMIN(s->width, s->height) < least) {
         av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
-               "be at least %d, the shorter one at least %d.\n", s->width, s->height,
-               CAMBI_MIN_SIZE, least);
+               "be at least %d, the shorter one at least %d, and both together at most %d.\n",
+               s->width, s->height, CAMBI_MIN_SIZE, least, most);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -589,8 +571,7 @@ static double predict(const VMAFModel *model, const double feature[4])
 
 /// The depth that samples are measured with.
 static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
-                        const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
-                        const char *conversion)
+                        const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference)
 {
     const int main_depth      = FFMIN(main->comp[0].depth,      VMAF_MAX_DEPTH);
     const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
@@ -605,8 +586,9 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
         main->log2_chroma_h == reference->log2_chroma_h &&
         (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
         return depth;
-    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert %s=%s before the "
-           "reference%s.\n", main->name, reference->name, conversion, main->name,
+    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert %sformat=%s before the "
+           "reference%s.\n", main->name, reference->name,
+           ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda=" : "", main->name,
            FFMIN(main_depth, reference_depth) == 8 && FFMAX(main_depth, reference_depth) == 10 ?
            ", or set bitdepth=10" : "");
     return AVERROR(EINVAL);
@@ -630,16 +612,17 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     return ret;
 }
 
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
-                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion)
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInput input[PAIR_NB])
 {
-    int ret = choose_depth(s, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE], conversion);
+    const AVPixFmtDescriptor *main = av_pix_fmt_desc_get(input[PAIR_MAIN].sw_format);
+    const int height = input[PAIR_MAIN].height;
+    int ret = choose_depth(s, ctx, main, av_pix_fmt_desc_get(input[PAIR_REFERENCE].sw_format));
 
     if (ret < 0)
         return ret;
     s->depth    = ret;
-    s->chroma_w = desc[PAIR_MAIN]->log2_chroma_w;
-    s->chroma_h = desc[PAIR_MAIN]->log2_chroma_h;
+    s->chroma_w = main->log2_chroma_w;
+    s->chroma_h = main->log2_chroma_h;
     if (!s->nb_models) {
         const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
                                              : "version=vmaf_v1.0.16_3d0h";
@@ -652,7 +635,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
 
-        if (s->bitdepth && desc[PAIR_MAIN]->comp[0].depth == 8 && !model->cambi.depth)
+        if (s->bitdepth && main->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
         for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
             if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
@@ -667,7 +650,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
         return ret;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
         return ret;
-    return ff_vmaf_set_size(s, ctx, width, height);
+    return ff_vmaf_set_size(s, ctx, input[PAIR_MAIN].width, height);
 }
 
 static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
@@ -717,16 +700,14 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
         const int *of = s->metric_of[m];
-        double feature[4];
 
         w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
         w->value[of[VMAF_MOTION2]] = motion[model->window][0];
         w->value[of[VMAF_MOTION3]] = motion[model->window][1];
-        feature[0] = w->value[of[VMAF_CAMBI]];
-        feature[1] = w->value[of[VMAF_SPEED_UV]];
-        feature[2] = w->value[of[VMAF_ADM3]];
-        feature[3] = w->value[of[VMAF_MOTION3]];
-        w->value[of[VMAF_SCORE]] = predict(model, feature);
+        w->value[of[VMAF_SCORE]]   = predict(model, (const double[]){
+            w->value[of[VMAF_CAMBI]], w->value[of[VMAF_SPEED_UV]],
+            w->value[of[VMAF_ADM3]],  w->value[of[VMAF_MOTION3]],
+        });
     }
     return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
 }

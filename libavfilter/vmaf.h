@@ -34,6 +34,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
+#include "luma.h"
 #include "metric.h"
 #include "vmaf_arithmetic.h"
 
@@ -135,8 +136,8 @@ typedef struct VMAFWaiting {
 
 typedef struct VMAFContext {
     // options
-    char *models, *pool, *feature;
-    int bitdepth, n_subsample, still, n_threads, log_format;
+    char *models, *pool, *log_format;
+    int bitdepth, n_subsample, still, n_threads;
     MetricLog log;
 
     VMAFModel model[VMAF_MAX_MODELS];
@@ -165,13 +166,8 @@ typedef struct VMAFContext {
 #define VMAF_OPTIONS(type, member, flags)                                                   \
     { "model", "models, with | between them",                                               \
       offsetof(type, member.models), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },    \
-    { "bitdepth", "compute frames of 8 bits as if they had this many",                      \
-      offsetof(type, member.bitdepth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10, flags,         \
-      .unit = "bitdepth" },                                                                 \
-        { "as-is", "as they are", 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, flags,          \
-          .unit = "bitdepth" },                                                             \
-        { "10", "as if converted", 0, AV_OPT_TYPE_CONST, { .i64 = 10 }, 0, 0, flags,        \
-          .unit = "bitdepth" },                                                             \
+    { "bitdepth", "10 to measure frames of 8 bits as if they were converted",               \
+      offsetof(type, member.bitdepth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10, flags },       \
     { "n_subsample", "score one of every n frames",                                         \
       offsetof(type, member.n_subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, flags }, \
     { "still", "measure each pair by itself, without motion: for pictures",                 \
@@ -180,18 +176,8 @@ typedef struct VMAFContext {
       offsetof(type, member.n_threads), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, flags }, \
     { "pool", "ignored: the summary has all means",                                         \
       offsetof(type, member.pool), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },      \
-    { "feature", "not supported",                                                           \
-      offsetof(type, member.feature), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },   \
-    { "log_fmt", "format of log_path",                                                      \
-      offsetof(type, member.log_format), AV_OPT_TYPE_INT, { .i64 = -1 }, -1, 1, flags,      \
-      .unit = "log_fmt" },                                                                  \
-        { "json", "", 0, AV_OPT_TYPE_CONST, { .i64 = 0 }, 0, 0, flags, .unit = "log_fmt" }, \
-        { "xml",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
-          .unit = "log_fmt" },                                                              \
-        { "csv",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
-          .unit = "log_fmt" },                                                              \
-        { "sub",  "not supported", 0, AV_OPT_TYPE_CONST, { .i64 = 1 }, 0, 0, flags,         \
-          .unit = "log_fmt" },                                                              \
+    { "log_fmt", "format of log_path: only json is supported",                              \
+      offsetof(type, member.log_format), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
     METRIC_LOG_OPTIONS(type, member.log, flags)
 
 /// @name Functions of type int return 0, or a negative AVERROR after a message
@@ -204,11 +190,9 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
  * Choose a model where none is given, and set up for pictures of a size. Samples of 16 bits are
  * measured as of 12, which is what NVDEC puts there.
  *
- * @param desc       describes the formats of both pictures
- * @param conversion what a reference of another format needs, up to the name of that
+ * @param input the inputs, as ff_luma_config() has set them
  */
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
-                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion);
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInput input[PAIR_NB]);
 
 /// The same for pictures of another size, if the models can measure them.
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);

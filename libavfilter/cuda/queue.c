@@ -563,9 +563,10 @@ static int take_frame(AVFilterContext *ctx)
     if (ret)
         return ff_cuda_queue_frame(ctx, frame, NULL, NULL);
     if (ff_inlink_acknowledge_status(ctx->inputs[0], &status, &pts)) {
-        ff_outlink_set_status(ctx->outputs[0], status, pts);
         q->eof = status;
-        return 0;
+        ret = deliver(ctx, 0, 1);
+        ff_outlink_set_status(ctx->outputs[0], status, pts);
+        return ret;
     }
     FF_FILTER_FORWARD_WANTED(ctx->outputs[0], ctx->inputs[0]);
     return FFERROR_NOT_READY;
@@ -588,8 +589,8 @@ static int run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx))
         status = take(ctx);
         if (status < 0 && status != FFERROR_NOT_READY)
             return status;
-        // at the end the output has a status already, but it comes after the frames that are
-        // passed on before this function returns
+        // framesync has set the output's status at the end, but it comes after the frames that
+        // are passed on before this function returns
         if (q->eof || q->drained || q->nb_queued == q->size) {
             ret = deliver(ctx, q->eof || q->drained ? 0 : q->size - 1, 1);
             if (ret < 0)

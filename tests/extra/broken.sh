@@ -31,7 +31,8 @@ mutants() {
   libavfilter/bliinds.c       @ s/!s->model_name \&\& f->basis/f->basis/ @ bliinds-no-bitstream
   libavfilter/bliinds.c       @ s/flat <= BLANK \&\& // @ bliinds-basis
   libavfilter/bliinds.c       @ s/ \&\& f->coded\[CODED_SCALE\] <= 0// @ bliinds-basis
-  libavfilter/metric.c        @ s/nb_pools = s->nb_metrics + /nb_pools = / @ vmaf-rebuild
+  libavfilter/metric.c        @ s/ (!s->handed_over || can_rewrite(json))/ 1/ @ bliinds-log-reinit
+  libavfilter/pair_sync.c     @ s/ff_metric_update_damage(.*/;/ @ bliinds-damage
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups

@@ -121,6 +121,10 @@ damage(){
                     grep -q "[] ]$3:$(cat ${tmp}/number)\\b" ${tmp}/err || echo "${filter}: not as many $3"
             done
         done
+        # damage also begins and ends at frames of the reference that are not paired
+        for n in 0 1; do
+            ffmpeg ${gray:+-init_hw_device cuda} -i ${tmp}/intact.ts -i ${tmp}/broken.ts -lavfi "[0]select=eq(mod(n\,2)\,${n}),${upload}[m];[1]${upload}[r];[m][r]${filter},${print}" ${to_null}
+        done 2> ${tmp}/err | grep -c "reference_damaged=1$" | cmp - ${tmp}/number || echo "${filter}: not as many of every second frame"
     done
 }
 

@@ -224,7 +224,6 @@ vmaf_errors(){
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h\\:name=score
 480x360 yuv420p model=version=vmaf_v1.0.16_5d0h\\:name=integer_motion2_mmxv_18|version=vmaf_v1.0.16_3d0h
 480x360 yuv420p model=|
-480x360 yuv420p feature=name=psnr
 480x360 yuv420p log_fmt=csv
 480x360 yuv420p log_path=scores.XML
 480x360 yuv420p bitdepth=9
