@@ -149,7 +149,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     const AVPixFmtDescriptor *desc;
     BlockSmoothCUDAParams params;
     AVFrame *out = frame;
-    int ret = ff_luma_check_size(&s->queue.inputs, ctx, 0, frame);
+    int ret = ff_luma_check_size(ctx, 0, frame);
 
     if (ret < 0 || (ret = ff_cuda_queue_check_device(ctx, frame)) < 0)
         goto end;

@@ -589,8 +589,7 @@ static double predict(const VMAFModel *model, const double feature[4])
 
 /// The depth that samples are measured with.
 static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
-                        const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference,
-                        const char *conversion)
+                        const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference)
 {
     const int main_depth      = FFMIN(main->comp[0].depth,      VMAF_MAX_DEPTH);
     const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
@@ -606,7 +605,8 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
         (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
         return depth;
     av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert %s=%s before the "
-           "reference%s.\n", main->name, reference->name, conversion, main->name,
+           "reference%s.\n", main->name, reference->name,
+           ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda=format" : "format", main->name,
            FFMIN(main_depth, reference_depth) == 8 && FFMAX(main_depth, reference_depth) == 10 ?
            ", or set bitdepth=10" : "");
     return AVERROR(EINVAL);
@@ -630,16 +630,18 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     return ret;
 }
 
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
-                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion)
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs)
 {
-    int ret = choose_depth(s, ctx, desc[PAIR_MAIN], desc[PAIR_REFERENCE], conversion);
+    const AVPixFmtDescriptor *main = av_pix_fmt_desc_get(inputs->input[PAIR_MAIN].sw_format);
+    const int width = inputs->width, height = inputs->height;
+    int ret = choose_depth(s, ctx, main,
+                           av_pix_fmt_desc_get(inputs->input[PAIR_REFERENCE].sw_format));
 
     if (ret < 0)
         return ret;
     s->depth    = ret;
-    s->chroma_w = desc[PAIR_MAIN]->log2_chroma_w;
-    s->chroma_h = desc[PAIR_MAIN]->log2_chroma_h;
+    s->chroma_w = main->log2_chroma_w;
+    s->chroma_h = main->log2_chroma_h;
     if (!s->nb_models) {
         const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
                                              : "version=vmaf_v1.0.16_3d0h";
@@ -652,7 +654,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
 
-        if (s->bitdepth && desc[PAIR_MAIN]->comp[0].depth == 8 && !model->cambi.depth)
+        if (s->bitdepth && main->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
         for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
             if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))

@@ -34,6 +34,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
+#include "luma.h"
 #include "metric.h"
 #include "vmaf_arithmetic.h"
 
@@ -201,14 +202,10 @@ typedef struct VMAFContext {
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
- * Choose a model where none is given, and set up for pictures of a size. Samples of 16 bits are
+ * Choose a model where none is given, and set up for the configured inputs. Samples of 16 bits are
  * measured as of 12, which is what NVDEC puts there.
- *
- * @param desc       describes the formats of both pictures
- * @param conversion what a reference of another format needs, up to the name of that
  */
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, int width, int height,
-                   const AVPixFmtDescriptor *const desc[PAIR_NB], const char *conversion);
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs);
 
 /// The same for pictures of another size, if the models can measure them.
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
