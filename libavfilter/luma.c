@@ -18,9 +18,11 @@
 
 #include <string.h>
 
+#include "libavutil/csp.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
+#include "libavutil/rational.h"
 
 #include "filters.h"
 #include "luma.h"
@@ -116,23 +118,18 @@ static int check_picture(AVFilterContext *ctx, int i, int width, int height)
     return 0;
 }
 
-/// The color matrix of a link, or 0 for RGB and what is not specified.
-static enum AVColorSpace color_matrix(const AVFilterLink *link)
-{
-    return link->colorspace == AVCOL_SPC_SMPTE170M ? AVCOL_SPC_BT470BG :        // the same
-           link->colorspace == AVCOL_SPC_UNSPECIFIED ? 0 : link->colorspace;
-}
-
 static void check_matrices(AVFilterContext *ctx)
 {
-    const AVFilterLink *main = ctx->inputs[0], *ref = ctx->inputs[1];
+    const enum AVColorSpace main = ctx->inputs[0]->colorspace, ref = ctx->inputs[1]->colorspace;
+    const AVLumaCoefficients *main_luma = av_csp_luma_coeffs_from_avcsp(main);
+    const AVLumaCoefficients *ref_luma  = av_csp_luma_coeffs_from_avcsp(ref);
 
-    if (color_matrix(main) != color_matrix(ref) && color_matrix(main) && color_matrix(ref))
+    if (main_luma && ref_luma && av_cmp_q(main_luma->cr, ref_luma->cr) &&
+        main != AVCOL_SPC_RGB && ref != AVCOL_SPC_RGB)
         av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, the reference's %s, "
                "and they are compared without a conversion: if the tags are right, insert "
-               "scale=out_color_matrix=%s before the main input.\n",
-               av_color_space_name(main->colorspace), av_color_space_name(ref->colorspace),
-               av_color_space_name(ref->colorspace));
+               "scale=out_color_matrix=%s before the main input.\n", av_color_space_name(main),
+               av_color_space_name(ref), av_color_space_name(ref));
 }
 
 int ff_luma_config(AVFilterLink *inlink)
