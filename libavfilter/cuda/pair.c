@@ -67,9 +67,9 @@ static int config_output(AVFilterLink *outlink)
 
     p->sync.fs.on_event = queue_pair;
     if ((ret = ff_pair_sync_config_output(&p->sync, outlink)) < 0 ||
-        (ret = check_formats(ctx)) < 0)
+        (ret = ff_cuda_queue_config_input(ctx->inputs[0])) < 0)
         return ret;
-    return ff_cuda_queue_config_input(ctx->inputs[0]);
+    return check_formats(ctx);
 }
 
 static int take_pair(AVFilterContext *ctx)

@@ -63,6 +63,7 @@ accepted vmaf=f=- yuv420p,setparams=range=limited yuv420p
 accepted vmaf=f=- yuv420p,setparams=colorspace=bt709 yuv420p
 accepted mad=f=- nv12 yuv420p10le
 accepted mad=f=- yuv420p gray10le
+fails    mad yuv420p,setparams=color_trc=smpte2084 yuv420p,setparams=range=full:color_trc=bt709
 END
 }
 
