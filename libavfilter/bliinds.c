@@ -126,23 +126,6 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
     return ff_metric_init(&s->log, ctx, nb_frames);
 }
 
-/// @return 1, or AVERROR(EINVAL) after a message
-static int check_size(AVFilterContext *ctx, int width, int height)
-{
-    if (FFMIN(width, height) >= BLIINDS_MIN_SIZE && FFMAX(width, height) <= LUMA_MAX_SIZE)
-        return 1;
-    av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height "
-           "must be %d to %d; scale it first.\n", width, height,
-           BLIINDS_MIN_SIZE, LUMA_MAX_SIZE);
-    return AVERROR(EINVAL);
-}
-
-int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink)
-{
-    s->log.time_base = inlink->time_base;
-    return check_size(inlink->dst, inlink->w, inlink->h);
-}
-
 // ---- before the samples are looked at ----
 
 /// A value from quantizer_metadata, empty if there is none.
@@ -260,7 +243,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     s->next        = n + 1;
     s->next_width  = dst->luma.width;
     s->next_height = dst->luma.height;
-    return check_size(ctx, dst->luma.width, dst->luma.height);
+    return 1;
 }
 
 // ---- from sums to the score ----

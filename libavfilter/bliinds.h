@@ -162,15 +162,11 @@ typedef struct BLIINDSContext {
 /// @param nb_frames set to the number of frames before a rebuild of the graph
 int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames);
 
-/// Check the size of the input.
-int ff_bliinds_config(BLIINDSContext *s, const AVFilterLink *inlink);
-
 /**
  * Describe a frame before its samples are looked at.
  *
  * @param n its number, from 0
- * @return 1 if ff_bliinds_score() needs its sums, 0 if not, or AVERROR(EINVAL) after a message if
- *         it cannot be scored
+ * @return 1 if ff_bliinds_score() needs its sums, 0 if not
  */
 int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n);

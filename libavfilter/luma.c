@@ -16,10 +16,13 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
-#include "libavutil/avstring.h"
+#include <string.h>
+
+#include "libavutil/csp.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
-#include "libavutil/opt.h"
+#include "libavutil/macros.h"
+#include "libavutil/rational.h"
 
 #include "filters.h"
 #include "luma.h"
@@ -31,29 +34,31 @@ static const int rgb_weight[3] = { 1253829, 2462237, 478238 };
 
 // ---- negotiation ----
 
-AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc))
+static AVFilterFormats *list_formats(const AVFilterContext *ctx)
 {
+    const LumaInputs *s = ctx->priv;
     const AVPixFmtDescriptor *desc = NULL;
     AVFilterFormats *formats = NULL;
 
+    if (!s->is_wanted)
+        return ff_make_formats_list_singleton(AV_PIX_FMT_CUDA);
     while ((desc = av_pix_fmt_desc_next(desc)))
-        if (is_wanted(desc) &&
-            ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
+        if (s->is_wanted(desc) && ff_add_format(&formats, av_pix_fmt_desc_get_id(desc)) < 0)
             return NULL;
     return formats;
 }
 
-int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
-                         AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out)
+int ff_luma_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                          AVFilterFormatsConfig **cfg_out)
 {
     int ret;
 
-    if ((ret = ff_formats_ref(ff_luma_formats(s->is_wanted), &cfg_in[1]->formats)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_spaces(),         &cfg_in[1]->color_spaces)) < 0 ||
-        (ret = ff_formats_ref(ff_all_color_ranges(),         &cfg_in[1]->color_ranges)) < 0)
+    if (ctx->nb_inputs > 1 &&
+        ((ret = ff_formats_ref(list_formats(ctx), &cfg_in[1]->formats)) < 0 ||
+         (ret = ff_formats_ref(ff_all_color_spaces(), &cfg_in[1]->color_spaces)) < 0 ||
+         (ret = ff_formats_ref(ff_all_color_ranges(), &cfg_in[1]->color_ranges)) < 0))
         return ret;
-    // the output has those of the main input
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats(s->is_wanted));
+    return ff_set_common_formats2(ctx, cfg_in, cfg_out, list_formats(ctx));
 }
 
 static const char *input_name(const AVFilterContext *ctx, int i)
@@ -61,68 +66,79 @@ static const char *input_name(const AVFilterContext *ctx, int i)
     return i ? "reference" : ctx->nb_inputs > 1 ? "main input" : "input";
 }
 
-static const char *range_name(int is_limited)
+static const char *scaler_name(const AVFilterContext *ctx)
 {
-    return is_limited ? "limited" : "full";
-}
-
-/// Whether frames of a format may have either range.
-static int has_range(enum AVPixelFormat format)
-{
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
-
-    return luma_is_supported(desc) && desc->nb_components >= 3 && strncmp(desc->name, "yuvj", 4);
+    return ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda" : "scale";
 }
 
 /**
- * Check what a scaler before an input does. libavfilter inserts one for formats that are not wanted.
- * A scaler of the user takes the format and range of the output where it can, and so those of the
- * other input.
+ * Check that no scaler converts the format of an input. libavfilter inserts one for a format that is
+ * not wanted, and one of the user may have chosen the format of the other input.
  */
-static int check_scaler(const LumaInputs *s, AVFilterContext *ctx, int i)
+static int check_conversion(AVFilterContext *ctx, int i)
 {
+    const LumaInputs *s = ctx->priv;
     const AVFilterLink *to = ctx->inputs[i], *from;
-    const char *name;
-    int64_t out_range = 0;
-    int by_range = 0, was_full, is_full, is_error;
+    int is_error;
 
-    for (;; to = to->src->inputs[0]) {
-        name = to->src->filter->name;
-        if (to->src->nb_inputs != 1)
-            return 0;
-        if (!strcmp(name, "scale"))
-            break;
-        // the user has chosen the format, but maybe not the range
-        if (!strcmp(name, "format") || av_strstart(name, "hwupload", NULL))
-            by_range = 1;
-        else if (fffilter(to->src->filter)->formats_state != FF_FILTER_FORMATS_PASSTHROUGH)
-            return 0;
-    }
-    from      = to->src->inputs[0];
-    by_range |= from->format == to->format;
-    was_full  = from->color_range == AVCOL_RANGE_JPEG;
-    is_full   = to->color_range == AVCOL_RANGE_JPEG;
-    av_opt_get_int(to->src->priv, "out_range", 0, &out_range);
-    if (by_range && (out_range || was_full == is_full ||
-                     !has_range(from->format) || !has_range(to->format)))
+    // after format= the user has chosen; other filters may follow the scaler
+    while (to->src->nb_inputs == 1 && to->src->inputs[0]->format == to->format &&
+           strcmp(to->src->filter->name, "format"))
+        to = to->src->inputs[0];
+    if (strcmp(to->src->filter->name, "scale") || to->src->inputs[0]->format == to->format)
         return 0;
-    is_error = ctx->nb_inputs > 1 && (by_range || s->is_wanted(av_pix_fmt_desc_get(from->format)));
-    av_log(ctx, is_error ? AV_LOG_ERROR : AV_LOG_WARNING, "A scaler converts the %s from %s to %s, "
-           "which may change the score: %s%s.\n", input_name(ctx, i),
-           by_range ? range_name(!was_full) : av_get_pix_fmt_name(from->format),
-           by_range ? range_name(!is_full)  : av_get_pix_fmt_name(to->format),
-           by_range ? "set its option out_range=" : is_error ? "insert after it format=" :
-           "to choose the conversion, insert scale and format=",
-           by_range ? range_name(!was_full) :
+    from     = to->src->inputs[0];
+    is_error = ctx->nb_inputs > 1 && s->is_wanted(av_pix_fmt_desc_get(from->format));
+    av_log(ctx, is_error ? AV_LOG_ERROR : AV_LOG_WARNING, "A scaler converts the %s from %s to %s: "
+           "insert format=%s before this filter to choose the format.\n",
+           input_name(ctx, i), av_get_pix_fmt_name(from->format), av_get_pix_fmt_name(to->format),
            av_get_pix_fmt_name(is_error ? from->format : to->format));
     return is_error ? AVERROR(EINVAL) : 0;
 }
 
-int ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
+/// Check the size of the picture of an input; that of the reference against the last main one.
+static int check_picture(AVFilterContext *ctx, int i, int width, int height)
 {
-    int ret = 0;
+    LumaInputs *s = ctx->priv;
 
-    for (int i = 0; i < ctx->nb_inputs && ret >= 0; i++) {
+    if (i && (width != s->width || height != s->height)) {
+        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: insert %s=%d:%d "
+               "before the main input.\n", s->width, s->height, width, height, scaler_name(ctx),
+               width, height);
+        return AVERROR(EINVAL);
+    }
+    if (s->min_size && (FFMIN(width, height) < s->min_size || FFMAX(width, height) > LUMA_MAX_SIZE)) {
+        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
+               "%d to %d; insert %s before this filter.\n", width, height, s->min_size,
+               LUMA_MAX_SIZE, scaler_name(ctx));
+        return AVERROR(EINVAL);
+    }
+    s->width  = width;
+    s->height = height;
+    return 0;
+}
+
+static void check_matrices(AVFilterContext *ctx)
+{
+    const enum AVColorSpace main = ctx->inputs[0]->colorspace, ref = ctx->inputs[1]->colorspace;
+    const AVLumaCoefficients *main_luma = av_csp_luma_coeffs_from_avcsp(main);
+    const AVLumaCoefficients *ref_luma  = av_csp_luma_coeffs_from_avcsp(ref);
+
+    if (main_luma && ref_luma && av_cmp_q(main_luma->cr, ref_luma->cr) &&
+        main != AVCOL_SPC_RGB && ref != AVCOL_SPC_RGB)
+        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, the reference's %s, "
+               "and they are compared without a conversion: if the tags are right, insert "
+               "scale=out_color_matrix=%s before the main input.\n", av_color_space_name(main),
+               av_color_space_name(ref), av_color_space_name(ref));
+}
+
+int ff_luma_config(AVFilterLink *inlink)
+{
+    AVFilterContext *ctx = inlink->dst;
+    LumaInputs *s = ctx->priv;
+    int ret;
+
+    for (int i = 0; i < ctx->nb_inputs; i++) {
         const AVFilterLink *link  = ctx->inputs[i];
         const AVBufferRef *frames = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
 
@@ -131,92 +147,92 @@ int ff_luma_config(LumaInputs *s, AVFilterContext *ctx)
             .height    = link->h,
             .format    = link->format,
             .sw_format = frames ? ((AVHWFramesContext *)frames->data)->sw_format : link->format,
+            .transfer  = AVCOL_TRC_UNSPECIFIED,
         };
-        ret = s->is_wanted || ctx->nb_inputs > 1 ? check_scaler(s, ctx, i) : 0;
+        if ((ret = check_picture(ctx, i, link->w, link->h)) < 0 ||
+            (ret = check_conversion(ctx, i)) < 0)
+            return ret;
     }
-    return ret;
+    if (ctx->nb_inputs > 1)
+        check_matrices(ctx);
+    return 0;
 }
 
 // ---- frames ----
 
-int ff_luma_check_size(const LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame)
+int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame)
 {
-    const LumaInput *in = &s->input[i];
+    const LumaInput *in = &((const LumaInputs *)ctx->priv)->input[i];
     const enum AVPixelFormat format = luma_sw_format(frame);
 
-    if (frame->width == in->width && frame->height == in->height &&
-        frame->format == in->format && format == in->sw_format)
+    if (luma_fits(in, frame))
         return 0;
-    av_log(ctx, AV_LOG_ERROR, "The %s has changed from %dx%d %s to %dx%d %s: insert scale%s=%d:%d "
+    av_log(ctx, AV_LOG_ERROR, "The %s has changed from %dx%d %s to %dx%d %s: insert %s=%d:%d "
            "before this filter.\n", input_name(ctx, i), in->width, in->height,
            av_get_pix_fmt_name(in->sw_format), frame->width, frame->height,
-           av_get_pix_fmt_name(format), in->format == AV_PIX_FMT_CUDA ? "_cuda" : "",
-           in->width, in->height);
+           av_get_pix_fmt_name(format), scaler_name(ctx), in->width, in->height);
     return AVERROR(EINVAL);
 }
 
-/// PQ, HLG, or 0 for SDR and what is not specified.
-static int hdr_transfer(enum AVColorTransferCharacteristic transfer)
+static int is_hdr(enum AVColorTransferCharacteristic transfer)
 {
-    return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67 ? transfer : 0;
+    return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
 }
 
-/// A matrix, or 0 for RGB and what is not specified.
-static int yuv_matrix(enum AVColorSpace matrix)
+static const char *color_name(const LumaInput *in, int by_transfer)
 {
-    return matrix == AVCOL_SPC_SMPTE170M ? AVCOL_SPC_BT470BG :      // the same
-           matrix == AVCOL_SPC_UNSPECIFIED ? 0 : matrix;
+    return by_transfer ? av_color_transfer_name(in->transfer) :
+           in->range == AVCOL_RANGE_MPEG ? "limited" : "full";
 }
 
-/// Report that the range or transfer of an input differs from the wanted one.
-static int refuse_color(AVFilterContext *ctx, const char *name, const LumaInput *in,
-                        const char *wanted_by, const LumaInput *wanted)
+/**
+ * Check that input i has the wanted range, and PQ or HLG if that is wanted. What is unspecified is
+ * not compared.
+ *
+ * @param wanted_by says whose range and transfer is wanted
+ */
+static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const char *wanted_by,
+                       const LumaInput *wanted, int any_range)
 {
-    const int by_range = in->is_limited != wanted->is_limited;
-    const char *option = by_range ? "range" : "transfer";
-    const char *of_in     = by_range ? range_name(in->is_limited)
-                                     : av_color_transfer_name(in->transfer);
-    const char *of_wanted = by_range ? range_name(wanted->is_limited)
-                                     : av_color_transfer_name(wanted->transfer);
+    const int by_transfer = in->transfer != wanted->transfer &&
+                            in->transfer != AVCOL_TRC_UNSPECIFIED &&
+                            wanted->transfer != AVCOL_TRC_UNSPECIFIED &&
+                            (is_hdr(in->transfer) || is_hdr(wanted->transfer));
+    const char *option = by_transfer ? "transfer" : "range";
+    const char *value  = color_name(wanted, by_transfer);
 
+    if (!by_transfer && (any_range || in->range == wanted->range ||
+                         wanted->range == AVCOL_RANGE_UNSPECIFIED))
+        return 0;
     av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, %s %s: insert scale=out_%s=%s,format=%s "
-           "before it%s, or setparams=%s=%s if only its tag is wrong.\n", option, name, of_in,
-           wanted_by, of_wanted, option, of_wanted, av_get_pix_fmt_name(wanted->sw_format),
+           "before it%s, or setparams=%s=%s if only its tag is wrong.\n", option,
+           input_name(ctx, i), color_name(in, by_transfer), wanted_by, value, option, value,
+           av_get_pix_fmt_name(wanted->sw_format),
            in->format == AV_PIX_FMT_CUDA ? " and its hwupload" : "",
-           by_range ? option : "color_trc", of_wanted);
+           by_transfer ? "color_trc" : option, value);
     return AVERROR(EINVAL);
 }
 
-int ff_luma_check_frame(LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame)
+int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
 {
-    LumaInput *in = &s->input[i], *main = &s->input[0], now = *in;
-    const int hdr = hdr_transfer(frame->color_trc);
-    int ret = ff_luma_check_size(s, ctx, i, frame);
+    LumaInputs *s = ctx->priv;
+    LumaInput *in = &s->input[i], now = *in;
+    int ret;
 
-    if (ret < 0)
+    now.range = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format)) ? AVCOL_RANGE_MPEG
+                                                                           : AVCOL_RANGE_JPEG;
+    if (frame->color_trc != AVCOL_TRC_UNSPECIFIED)
+        now.transfer = frame->color_trc;
+    if ((ret = ff_luma_check_size(ctx, i, frame)) < 0 ||
+        (ret = check_picture(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
+        (ret = check_color(ctx, i, &now, "until now", in, 0)) < 0)
         return ret;
-    now.has_frames = 1;
-    now.is_limited = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format));
-    now.transfer   = frame->color_trc;
-    now.matrix     = yuv_matrix(frame->colorspace);
-    if (in->has_frames && (now.is_limited != in->is_limited || hdr != hdr_transfer(in->transfer)))
-        return refuse_color(ctx, input_name(ctx, i), &now, "until now", in);
-    if (!in->has_frames && hdr && !s->hdr_warned++)
+    if (is_hdr(now.transfer) && !s->hdr_warned++)
         av_log(ctx, AV_LOG_WARNING, "HDR is not supported: frames with the transfer "
                "characteristics %s are scored as if they were SDR.\n",
-               av_color_transfer_name(hdr));
-    if (!in->has_frames && i && now.matrix != main->matrix && now.matrix && main->matrix)
-        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, the reference's %s, "
-               "and they are compared without a conversion: if the tags are right, insert "
-               "scale=out_color_matrix=%s before the main input.\n",
-               av_color_space_name(main->matrix), av_color_space_name(now.matrix),
-               av_color_space_name(now.matrix));
+               av_color_transfer_name(now.transfer));
     *in = now;
-    if (i && (main->is_limited != in->is_limited && !s->mixes_ranges ||
-              main->transfer != AVCOL_TRC_UNSPECIFIED && in->transfer != AVCOL_TRC_UNSPECIFIED &&
-              hdr != hdr_transfer(main->transfer)))
-        return refuse_color(ctx, "main input", main, "the reference's", in);
-    return 0;
+    return i ? check_color(ctx, 0, &s->input[0], "the reference's", in, s->mixes_ranges) : 0;
 }
 
 // ---- RGB ----

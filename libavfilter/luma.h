@@ -46,19 +46,23 @@ typedef struct LumaFrame {
     int black;              ///< value of black
 } LumaFrame;
 
-/// Whether the filters support a format: gray or YUV of 8 to 16 bits, luma in its own plane.
-static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
+/// Whether a format has integers of 8 to 16 bits, with luma, or red, in a plane of its own.
+static inline int luma_is_planar(const AVPixFmtDescriptor *desc)
 {
     const AVComponentDescriptor *luma = &desc->comp[0];
     const uint64_t refused =
-        AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
-        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_BAYER |
-        AV_PIX_FMT_FLAG_XYZ;
+        AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL |
+        AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_XYZ;
 
     return desc->nb_components && !(desc->flags & refused) &&
-           luma->depth >= 8 && luma->depth <= 16 &&
-           luma->plane == 0 && luma->offset == 0 && luma->step == (luma->depth + 7) / 8 &&
+           luma->depth >= 8 && luma->depth <= 16 && luma->step == (luma->depth + 7) / 8 &&
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
+}
+
+/// Whether the filters support a format: gray or YUV with luma in the first plane.
+static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
+{
+    return luma_is_planar(desc) && !(desc->flags & AV_PIX_FMT_FLAG_RGB);
 }
 
 /// Whether a format is RGB that is converted to luma by ff_luma_of_rgb().
@@ -120,7 +124,7 @@ static inline LumaFrame luma_frame(const AVFrame *frame)
         .height  = picture_height(frame),
         .depth   = luma->depth,
         .shift   = luma->shift,
-        .black   = luma->depth >= 8 && luma_is_limited(frame, desc) ? 16 << (luma->depth - 8) : 0,
+        .black   = luma_is_limited(frame, desc) ? 16 << (luma->depth - 8) : 0,
     };
 }
 
@@ -129,40 +133,46 @@ typedef struct LumaInput {
     int width, height;
     enum AVPixelFormat format;
     enum AVPixelFormat sw_format;       ///< format of the samples; differs for CUDA frames
-    int has_frames;                     ///< the first frame has set the members below
-    int is_limited;                     ///< see luma_is_limited()
-    enum AVColorTransferCharacteristic transfer;
-    int matrix;                         ///< enum AVColorSpace, or 0 if it does not matter
+    enum AVColorRange range;            ///< range of its frames, unspecified before the first one
+    enum AVColorTransferCharacteristic transfer;    ///< the last one that a frame specified
 } LumaInput;
 
-/// The inputs of a filter; the second one is the reference.
+/// The inputs of a filter, the first member of its private context; the second one is the reference.
 typedef struct LumaInputs {
+    const AVClass *class;
     LumaInput input[2];
-    // set by the filter
-    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< NULL for CUDA, and if conversions do not matter
+    // set by the filter in init()
+    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether a format is accepted; NULL for CUDA
     int mixes_ranges;                   ///< whether each input is read by its own range
+    int min_size;                       ///< minimum width and height; 0 if any size is accepted
 
+    int width, height;                  ///< size of the last picture
     int hdr_warned;
 } LumaInputs;
 
-/// List the formats that is_wanted() accepts.
-AVFilterFormats *ff_luma_formats(int (*is_wanted)(const AVPixFmtDescriptor *desc));
-
 /**
- * Set lists of the formats that s->is_wanted() accepts such that libavfilter converts neither input
- * to the format, range or color space of the other. The output has the format of the first input.
+ * For FILTER_QUERY_FUNC2(): set lists of the formats that is_wanted() accepts such that libavfilter
+ * does not convert one of two inputs to the format, range or color space of the other. The output
+ * has those of the first input.
  */
-int ff_luma_pair_formats(const LumaInputs *s, const AVFilterContext *ctx,
-                         AVFilterFormatsConfig **cfg_in, AVFilterFormatsConfig **cfg_out);
+int ff_luma_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
+                          AVFilterFormatsConfig **cfg_out);
 
 /**
- * Store the size and format of the inputs' links. Warn if a scaler converts a format that is not
- * wanted.
+ * config_props of the last input: store the size and format of the inputs' links. Warn of different
+ * color matrices, and of a format that is not wanted and therefore converted.
  *
- * @return 0, or AVERROR(EINVAL) after a message if one of two inputs is converted though its format
- *         is wanted
+ * @return 0, or AVERROR(EINVAL) after a message if the size is not supported, the sizes differ, or
+ *         one of two inputs is converted though its format is wanted
  */
-int ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
+int ff_luma_config(AVFilterLink *inlink);
+
+/// Whether a frame has the configured size and format of an input.
+static inline int luma_fits(const LumaInput *in, const AVFrame *frame)
+{
+    return frame->width == in->width && frame->height == in->height &&
+           frame->format == in->format && luma_sw_format(frame) == in->sw_format;
+}
 
 /**
  * Check that a frame of input i has the configured size and format. Filters such as scale and crop
@@ -170,17 +180,17 @@ int ff_luma_config(LumaInputs *s, AVFilterContext *ctx);
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
-int ff_luma_check_size(const LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame);
+int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame);
 
 /**
- * Check also that the range has not changed, nor the transfer from or to PQ or HLG. A frame of the
- * reference is compared with the last one of the main input, too: if neither is unspecified, the
- * transfers must both be PQ, both HLG or both others. Warn once of PQ or HLG, and of different
- * color matrices.
+ * Check also the size of the picture, for frames on a GPU may be cropped, and that neither the range
+ * has changed, nor the transfer from or to PQ or HLG. A frame of the reference is compared with the
+ * last one of the main input, too: if neither is unspecified, the transfers must both be PQ, both
+ * HLG or both others. Warn once of PQ or HLG.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
-int ff_luma_check_frame(LumaInputs *s, AVFilterContext *ctx, int i, const AVFrame *frame);
+int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
 
 /**
  * Get a frame whose first plane is luma: RGB is converted to gray as by rgb2gray.

@@ -49,25 +49,6 @@ const AVFilterPad ff_pair_sync_inputs[2] = {
     { .name = "reference", .type = AVMEDIA_TYPE_VIDEO },
 };
 
-static int check_size(const PairSync *s, AVFilterContext *ctx, int main_w, int main_h,
-                      int ref_w, int ref_h)
-{
-    const char *scale = ctx->inputs[0]->format == AV_PIX_FMT_CUDA ? "scale_cuda" : "scale";
-
-    if (main_w != ref_w || main_h != ref_h) {
-        av_log(ctx, AV_LOG_ERROR, "The main input is %dx%d, the reference %dx%d: "
-               "insert %s=%d:%d before the main input.\n", main_w, main_h, ref_w, ref_h,
-               scale, ref_w, ref_h);
-        return AVERROR(EINVAL);
-    }
-    if (FFMIN(main_w, main_h) < s->min_size || FFMAX(main_w, main_h) > LUMA_MAX_SIZE) {
-        av_log(ctx, AV_LOG_ERROR, "A frame of %dx%d cannot be scored: width and height must be "
-               "%d to %d; %s both inputs first.\n", main_w, main_h, s->min_size, LUMA_MAX_SIZE, scale);
-        return AVERROR(EINVAL);
-    }
-    return 0;
-}
-
 static int64_t time_between(int64_t a, int64_t b)
 {
     return av_sat_sub64(FFMAX(a, b), FFMIN(a, b));
@@ -91,16 +72,17 @@ static uint64_t current_ref(const PairSync *s)
 static int fits_link(const PairSync *s, int i, const AVFrame *frame)
 {
     AVFilterLink *link = s->fs.parent->inputs[i];
+    const LumaInputs *inputs = s->fs.parent->priv;
     const AVBufferRef *new = ff_filter_link(link)->hw_frames_ctx, *old = frame->hw_frames_ctx;
-    const AVHWFramesContext *a = new ? (void *)new->data : NULL, *b = old ? (void *)old->data : NULL;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
 
     // gray frames have any range; filters such as hwdownload take only frames of their link's context
-    return frame->width == link->w && frame->height == link->h && frame->format == link->format &&
+    return luma_fits(&inputs->input[i], frame) &&
            (desc->nb_components < 3 ||
             luma_is_limited(frame, desc) == (link->color_range != AVCOL_RANGE_JPEG)) &&
-           (a == b || i && a && b && a->device_ref->data == b->device_ref->data &&
-                      a->sw_format == b->sw_format);
+           (!new || new->data == old->data ||
+            i && ((AVHWFramesContext *)new->data)->device_ref->data ==
+                 ((AVHWFramesContext *)old->data)->device_ref->data);
 }
 
 /// Read a frame that the graph before has left, unless the new one changes size, format or range.
@@ -301,8 +283,7 @@ int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink)
     // framesync itself ignores the reference's time base if its last frame is not repeated
     fs->time_base = av_gcd_q(main->time_base, ref->time_base, AV_TIME_BASE / 2, AV_TIME_BASE_Q);
     s->first_ref  = AV_NOPTS_VALUE;
-    if ((ret = check_size(s, ctx, main->w, main->h, ref->w, ref->h)) < 0 ||
-        (ret = ff_luma_config(&s->inputs, ctx)) < 0 ||
+    if ((ret = ff_luma_config(main)) < 0 ||
         (ret = ff_framesync_init_dualinput(fs, ctx)) < 0 ||
         (ret = ff_framesync_configure(fs)) < 0)
         return ret;
@@ -462,11 +443,9 @@ int ff_pair_sync_get(PairSync *s, AVFrame **main, AVFrame **reference)
         return ret;
     check_times(s, ctx, *reference);
     // also where the timeline leaves the pair out: the reference's frame may be kept for the next
-    if ((ret = ff_luma_check_frame(&s->inputs, ctx, 0, *main)) < 0 ||
+    if ((ret = ff_luma_check_frame(ctx, 0, *main)) < 0 ||
         (ret = ff_framesync_get_frame(&s->fs, 1, &ref, 0)) < 0 ||
-        ref && (ret = ff_luma_check_frame(&s->inputs, ctx, 1, ref)) < 0 ||
-        *reference && (ret = check_size(s, ctx, picture_width(*main), picture_height(*main),
-                                        picture_width(ref), picture_height(ref))) < 0 ||
+        ref && (ret = ff_luma_check_frame(ctx, 1, ref)) < 0 ||
         (ret = ff_metric_damage(*s->output, *main, ref)) < 0)
         av_frame_free(main);
     return ret;

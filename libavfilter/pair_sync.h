@@ -69,9 +69,7 @@ typedef struct PairSyncState {
 typedef struct PairSync {
     FFFrameSync fs;         ///< holds the frames of the current pair and the next ones
     // set by the filter in init()
-    int min_size;           ///< the least width and height of both inputs
     MetricOutput **output;  ///< counts damaged frames, and keeps frames for a rebuilt graph
-    LumaInputs inputs;      ///< is_wanted and mixes_ranges
 
     PairSyncState state;
     int64_t first_ref;      ///< timestamp of the reference's first frame
@@ -103,8 +101,8 @@ typedef struct PairSync {
 extern const AVFilterPad ff_pair_sync_inputs[2];
 
 /**
- * Check the sizes of both inputs' links, equal and from min_size to LUMA_MAX_SIZE, and configure
- * framesync and the output, which is like the main input.
+ * Check both inputs, see ff_luma_config(), and configure framesync and the output, which is like the
+ * main input.
  */
 int ff_pair_sync_config_output(PairSync *s, AVFilterLink *outlink);
 
@@ -113,8 +111,7 @@ int ff_pair_sync_activate(PairSync *s);
 
 /**
  * Get the current pair, as ff_framesync_dualinput_get() does, and warn of the first pair
- * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame(),
- * and so are pictures of two sizes: frames on a GPU may be cropped.
+ * whose times differ. Frames that are not as configured are an error, see ff_luma_check_frame().
  *
  * @param main      the caller's
  * @param reference framesync's; NULL where there is nothing to compare with

@@ -70,7 +70,7 @@ typedef struct Scratch {
 } Scratch;
 
 typedef struct BLIINDSCPUContext {
-    const AVClass *class;
+    LumaInputs inputs;                  ///< the first member
     BLIINDSContext common;
 
     BLIINDSDSPContext dsp;
@@ -78,7 +78,6 @@ typedef struct BLIINDSCPUContext {
     uint64_t nb_frames;
     int ended;                          ///< the end of the input was seen
     int width, height;                  ///< of the input
-    LumaInputs inputs;
     int nb_jobs;
     uint8_t *memory;                    ///< all that is below
     ptrdiff_t block_stride;             ///< of basis and value rows
@@ -99,12 +98,6 @@ static const AVOption bliinds_options[] = {
 };
 
 AVFILTER_DEFINE_CLASS(bliinds);
-
-static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out)
-{
-    return ff_set_common_formats2(ctx, cfg_in, cfg_out, ff_luma_formats(luma_is_readable));
-}
 
 /// Row y of level 1, padded: [0] is the sample before the first.
 static const int32_t *first_row(const BLIINDSCPUContext *s, const Rows *rows, int y)
@@ -313,7 +306,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     int ret = ff_metric_damage(s->common.log.output, frame, NULL);
 
     if (ret >= 0)
-        ret = ff_luma_check_frame(&s->inputs, ctx, 0, frame);
+        ret = ff_luma_check_frame(ctx, 0, frame);
     if (ret >= 0 &&
         (ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
         ret = score_frame(ctx, frame, &f);
@@ -355,6 +348,7 @@ static av_cold int init(AVFilterContext *ctx)
     BLIINDSCPUContext *s = ctx->priv;
 
     s->inputs.is_wanted = luma_is_readable;
+    s->inputs.min_size  = BLIINDS_MIN_SIZE;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);
     return ff_bliinds_init(&s->common, ctx, &s->nb_frames);
@@ -372,10 +366,11 @@ static int config_input(AVFilterLink *inlink)
 {
     AVFilterContext *ctx = inlink->dst;
     BLIINDSCPUContext *s = ctx->priv;
-    int ret = ff_bliinds_config(&s->common, inlink);
+    int ret = ff_luma_config(inlink);
 
-    if (ret < 0 || (ret = ff_luma_config(&s->inputs, ctx)) < 0)
+    if (ret < 0)
         return ret;
+    s->common.log.time_base = inlink->time_base;
     s->width   = inlink->w;
     s->height  = inlink->h;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
@@ -405,5 +400,5 @@ const FFFilter ff_vf_bliinds = {
     .process_command = ff_reinit_command,
     FILTER_INPUTS(bliinds_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
-    FILTER_QUERY_FUNC2(query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

@@ -269,13 +269,6 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
            : ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result);
 }
 
-static int check(AVFilterContext *ctx)
-{
-    BLIINDSCUDAContext *s = ctx->priv;
-
-    return ff_bliinds_config(&s->common, ctx->inputs[0]);
-}
-
 /// The table, and memory for frames of the input's size.
 static int setup(AVFilterContext *ctx)
 {
@@ -284,6 +277,7 @@ static int setup(AVFilterContext *ctx)
     float *table;
     int ret = ff_cuda_queue_alloc(ctx, &s->state, BLIINDS_MAX_BATCH * sizeof(BLIINDSCUDAState));
 
+    s->common.log.time_base = ctx->inputs[0]->time_base;
     if (ret < 0 || (ret = ff_cuda_queue_alloc(ctx, &s->gamma_table, size)) < 0)
         return ret;
     table = av_malloc(size);
@@ -311,7 +305,6 @@ static const CUDAQueueFilter filter = {
     .module      = CUDA_QUEUE_MODULE(vf_bliinds_cuda, kernels),
     .result_size = sizeof(BLIINDSLevelSums[BLIINDS_LEVELS]),
     .state_size  = sizeof(BLIINDSFrame),
-    .check       = check,
     .setup       = setup,
     .add         = add_frame,
     .launch      = launch,
@@ -323,6 +316,7 @@ static av_cold int init(AVFilterContext *ctx)
     BLIINDSCUDAContext *s = ctx->priv;
 
     s->queue.filter = &filter;
+    s->queue.inputs.min_size = BLIINDS_MIN_SIZE;
     return ff_bliinds_init(&s->common, ctx, &s->queue.nb_frames);
 }
 

@@ -42,9 +42,8 @@
 #include "video.h"
 
 typedef struct BlockSmoothContext {
-    const AVClass *class;
+    LumaInputs inputs;                  ///< the first member
     BlockSmoothOptions opt;
-    LumaInputs inputs;
 } BlockSmoothContext;
 
 static const AVOption blocksmooth_options[] = {
@@ -53,24 +52,6 @@ static const AVOption blocksmooth_options[] = {
 };
 
 AVFILTER_DEFINE_CLASS(blocksmooth);
-
-#define PLANAR(depth) \
-    AV_PIX_FMT_YUV420P##depth, AV_PIX_FMT_YUV422P##depth, AV_PIX_FMT_YUV444P##depth
-static const enum AVPixelFormat pix_fmts[] = {
-    AV_PIX_FMT_GRAY8, AV_PIX_FMT_GRAY9, AV_PIX_FMT_GRAY10, AV_PIX_FMT_GRAY12,
-    AV_PIX_FMT_GRAY14, AV_PIX_FMT_GRAY16,
-    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P, PLANAR(),
-    AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ440P,
-    AV_PIX_FMT_YUVJ444P,
-    AV_PIX_FMT_YUVA420P, AV_PIX_FMT_YUVA422P, AV_PIX_FMT_YUVA444P,
-    PLANAR(9), PLANAR(10), PLANAR(12), PLANAR(14), PLANAR(16),
-    AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP9, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12,
-    AV_PIX_FMT_GBRP14, AV_PIX_FMT_GBRP16,
-    AV_PIX_FMT_NV12, AV_PIX_FMT_NV16, AV_PIX_FMT_NV24, AV_PIX_FMT_P010, AV_PIX_FMT_P012,
-    AV_PIX_FMT_P016, AV_PIX_FMT_P210, AV_PIX_FMT_P212, AV_PIX_FMT_P216, AV_PIX_FMT_P410,
-    AV_PIX_FMT_P412, AV_PIX_FMT_P416,
-    AV_PIX_FMT_NONE
-};
 
 /// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
 static void smooth_band(const BlockSmoothComponent *c, int band)
@@ -107,7 +88,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
     BlockSmoothContext *s = ctx->priv;
-    int ret = ff_luma_check_size(&s->inputs, ctx, 0, frame);
+    int ret = ff_luma_check_size(ctx, 0, frame);
 
     if (ret < 0 || (ret = ff_inlink_make_frame_writable(inlink, &frame)) < 0) {
         av_frame_free(&frame);
@@ -119,16 +100,17 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 
-static int config_input(AVFilterLink *inlink)
+static av_cold int init(AVFilterContext *ctx)
 {
-    BlockSmoothContext *s = inlink->dst->priv;
+    BlockSmoothContext *s = ctx->priv;
 
-    return ff_luma_config(&s->inputs, inlink->dst);
+    s->inputs.is_wanted = luma_is_planar;
+    return blocksmooth_check_options(ctx);
 }
 
 static const AVFilterPad blocksmooth_inputs[] = {
     { .name = "default", .type = AVMEDIA_TYPE_VIDEO,
-      .config_props = config_input, .filter_frame = filter_frame },
+      .config_props = ff_luma_config, .filter_frame = filter_frame },
 };
 
 const FFFilter ff_vf_blocksmooth = {
@@ -138,9 +120,9 @@ const FFFilter ff_vf_blocksmooth = {
     .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
     .priv_size      = sizeof(BlockSmoothContext),
-    .init           = blocksmooth_check_options,
+    .init           = init,
     .process_command = blocksmooth_command,
     FILTER_INPUTS(blocksmooth_inputs),
     FILTER_OUTPUTS(ff_video_default_filterpad),
-    FILTER_PIXFMTS_ARRAY(pix_fmts),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

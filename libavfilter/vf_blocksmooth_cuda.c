@@ -81,9 +81,8 @@ static int smooth(AVFilterContext *ctx, const AVFrame *dst, const AVFrame *src)
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
-    BlockSmoothCUDAContext *s = ctx->priv;
     AVFrame *out = frame;
-    int ret = ff_luma_check_size(&s->queue.inputs, ctx, 0, frame);
+    int ret = ff_luma_check_size(ctx, 0, frame);
 
     if (ret < 0 || (ret = ff_cuda_queue_check_device(ctx, frame)) < 0)
         goto end;

@@ -91,7 +91,7 @@ typedef struct Scratch {
 } Scratch;
 
 typedef struct MADContext {
-    const AVClass *class;
+    LumaInputs inputs;                  ///< the first member
     PairSync sync;
     MetricLog log;
     int output;                         ///< MADOutput
@@ -138,14 +138,6 @@ static const AVOption mad_options[] = {
 };
 
 AVFILTER_DEFINE_CLASS(mad);
-
-static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out)
-{
-    const MADContext *s = ctx->priv;
-
-    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
-}
 
 // ---- threads ----
 
@@ -844,9 +836,9 @@ static av_cold int init(AVFilterContext *ctx)
     MADContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    s->sync.min_size    = MAD_MIN_SIZE;
-    s->sync.inputs.is_wanted    = luma_is_readable;
-    s->sync.inputs.mixes_ranges = 1;
+    s->inputs.is_wanted    = luma_is_readable;
+    s->inputs.mixes_ranges = 1;
+    s->inputs.min_size     = MAD_MIN_SIZE;
     s->sync.output      = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->nb_frames);
 }
@@ -882,5 +874,5 @@ const FFFilter ff_vf_mad = {
     .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(mad_outputs),
-    FILTER_QUERY_FUNC2(query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

@@ -554,8 +554,8 @@ static av_cold int init(AVFilterContext *ctx)
     MADCUDAContext *s = ctx->priv;
 
     s->pair.queue.filter    = &filter;
-    s->pair.sync.min_size   = MAD_MIN_SIZE;
-    s->pair.sync.inputs.mixes_ranges = 1;
+    s->pair.queue.inputs.min_size     = MAD_MIN_SIZE;
+    s->pair.queue.inputs.mixes_ranges = 1;
     s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
@@ -584,5 +584,5 @@ const FFFilter ff_vf_mad_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

@@ -305,7 +305,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.sync.output     = &s->output;
-    s->pair.sync.min_size   = MIN_SIZE;
+    s->pair.queue.inputs.min_size = MIN_SIZE;
     s->pair.queue.max_batch = FFMIN(s->pair.queue.size, SSIM_MAX_BATCH);
     if ((ret = ff_metric_open(&s->output, ctx, "ssim", path, sizeof(*s->total))) < 0)
         return ret;
@@ -337,5 +337,5 @@ const FFFilter ff_vf_ssim_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

@@ -165,7 +165,7 @@ typedef struct Speed {
 } Speed;
 
 typedef struct VMAFCPUContext {
-    const AVClass *class;
+    LumaInputs inputs;                  ///< the first member
     PairSync sync;
     VMAFContext common;
 
@@ -200,14 +200,6 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
     return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
            (depth == 8 || depth == 10 || depth == 12) &&
            desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
-}
-
-static int query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                         AVFilterFormatsConfig **cfg_out)
-{
-    const VMAFCPUContext *s = ctx->priv;
-
-    return ff_luma_pair_formats(&s->sync.inputs, ctx, cfg_in, cfg_out);
 }
 
 /// Read a sample. Bits beyond the depth do not count.
@@ -1367,7 +1359,7 @@ static int config_output(AVFilterLink *outlink)
     int ret;
 
     if ((ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
-        (ret = ff_vmaf_config(c, ctx, s->sync.inputs.input)) < 0)
+        (ret = ff_vmaf_config(c, ctx, &s->inputs)) < 0)
         return ret;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
     init_luma(s, outlink->w);
@@ -1385,8 +1377,8 @@ static av_cold int init(AVFilterContext *ctx)
     VMAFCPUContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    s->sync.min_size    = VMAF_MIN_SIZE;
-    s->sync.inputs.is_wanted = is_accepted;
+    s->inputs.is_wanted = is_accepted;
+    s->inputs.min_size  = VMAF_MIN_SIZE;
     s->sync.output      = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
@@ -1425,5 +1417,5 @@ const FFFilter ff_vf_vmaf = {
     .process_command = process_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(vmaf_outputs),
-    FILTER_QUERY_FUNC2(query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

@@ -287,10 +287,9 @@ static int set_size(AVFilterContext *ctx, int width, int height)
 static int check(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
-    const AVFilterLink *main = ctx->inputs[PAIR_MAIN];
-    const int ret = ff_vmaf_config(&s->common, ctx, s->pair.sync.inputs.input);
+    int ret = ff_vmaf_config(&s->common, ctx, &s->pair.queue.inputs);
 
-    return ret < 0 ? ret : set_size(ctx, main->w, main->h);
+    return ret < 0 ? ret : set_size(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
 }
 
 static int upload_tables(AVFilterContext *ctx)
@@ -486,7 +485,7 @@ static av_cold int init(AVFilterContext *ctx)
     s->pair.queue.filter    = &s->filter;
     s->pair.nb_previous     = VMAF_NB_WINDOWS;
     s->pair.mixes_formats   = 1;
-    s->pair.sync.min_size   = VMAF_MIN_SIZE;
+    s->pair.queue.inputs.min_size = VMAF_MIN_SIZE;
     s->pair.sync.output     = &s->common.log.output;
     return ff_vmaf_init(&s->common, ctx);
 }
@@ -513,5 +512,5 @@ const FFFilter ff_vf_vmaf_cuda = {
     .process_command = ff_cuda_pair_command,
     FILTER_INPUTS(ff_pair_sync_inputs),
     FILTER_OUTPUTS(ff_cuda_pair_output),
-    FILTER_QUERY_FUNC2(ff_cuda_pair_query_formats),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };

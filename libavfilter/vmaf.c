@@ -612,11 +612,12 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     return ret;
 }
 
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInput input[PAIR_NB])
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs)
 {
-    const AVPixFmtDescriptor *main = av_pix_fmt_desc_get(input[PAIR_MAIN].sw_format);
-    const int height = input[PAIR_MAIN].height;
-    int ret = choose_depth(s, ctx, main, av_pix_fmt_desc_get(input[PAIR_REFERENCE].sw_format));
+    const AVPixFmtDescriptor *main = av_pix_fmt_desc_get(inputs->input[PAIR_MAIN].sw_format);
+    const int width = inputs->width, height = inputs->height;
+    int ret = choose_depth(s, ctx, main,
+                           av_pix_fmt_desc_get(inputs->input[PAIR_REFERENCE].sw_format));
 
     if (ret < 0)
         return ret;
@@ -650,7 +651,7 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInput input[P
         return ret;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
         return ret;
-    return ff_vmaf_set_size(s, ctx, input[PAIR_MAIN].width, height);
+    return ff_vmaf_set_size(s, ctx, width, height);
 }
 
 static void measure(VMAFContext *s, double *value, const VMAFSums *sums)

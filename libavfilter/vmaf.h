@@ -187,12 +187,10 @@ typedef struct VMAFContext {
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
- * Choose a model where none is given, and set up for pictures of a size. Samples of 16 bits are
+ * Choose a model where none is given, and set up for the configured inputs. Samples of 16 bits are
  * measured as of 12, which is what NVDEC puts there.
- *
- * @param input the inputs, as ff_luma_config() has set them
  */
-int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInput input[PAIR_NB]);
+int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs);
 
 /// The same for pictures of another size, if the models can measure them.
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);

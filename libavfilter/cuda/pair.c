@@ -17,7 +17,6 @@
  */
 
 #include "libavutil/error.h"
-#include "libavutil/hwcontext.h"
 #include "libavutil/log.h"
 
 #include "libavfilter/filters.h"
@@ -25,27 +24,17 @@
 
 #include "pair.h"
 
-static int check_devices(AVFilterContext *ctx)
+static int check_formats(AVFilterContext *ctx)
 {
     const CUDAPair *p = ctx->priv;
-    const AVHWFramesContext *m = (void *)ff_filter_link(ctx->inputs[0])->hw_frames_ctx->data;
-    const AVHWFramesContext *r = (void *)ff_filter_link(ctx->inputs[1])->hw_frames_ctx->data;
+    const LumaInput *input = p->queue.inputs.input;
+    const char *format = av_get_pix_fmt_name(input[0].sw_format);
 
-    if (m->device_ref->data != r->device_ref->data) {
-        av_log(ctx, AV_LOG_ERROR, "The inputs are on two CUDA devices; use one for both, by "
-               "-init_hw_device cuda=gpu with -hwaccel_device gpu before each input, or with "
-               "-filter_hw_device gpu and hwupload.\n");
-        return AVERROR(EINVAL);
-    }
-    if (m->sw_format != r->sw_format && !p->mixes_formats) {
-        const char *format = av_get_pix_fmt_name(m->sw_format);
-
-        av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert "
-               "scale_cuda=format=%s before the reference.\n", format,
-               av_get_pix_fmt_name(r->sw_format), format);
-        return AVERROR(EINVAL);
-    }
-    return 0;
+    if (input[0].sw_format == input[1].sw_format || p->mixes_formats)
+        return 0;
+    av_log(ctx, AV_LOG_ERROR, "The main input is %s, the reference %s: insert scale_cuda=format=%s "
+           "before the reference.\n", format, av_get_pix_fmt_name(input[1].sw_format), format);
+    return AVERROR(EINVAL);
 }
 
 static int queue_pair(FFFrameSync *fs)
@@ -80,7 +69,7 @@ static int config_output(AVFilterLink *outlink)
     if ((ret = ff_pair_sync_config_output(&p->sync, outlink)) < 0 ||
         (ret = ff_cuda_queue_config_input(ctx->inputs[0])) < 0)
         return ret;
-    return check_devices(ctx);
+    return check_formats(ctx);
 }
 
 static int take_pair(AVFilterContext *ctx)
@@ -122,17 +111,6 @@ void ff_cuda_pair_uninit(AVFilterContext *ctx)
     for (int i = 0; i < CUDA_QUEUE_MAX_OTHERS; i++)
         av_frame_free(&p->previous[i]);
     ff_pair_sync_uninit(&p->sync, ctx);
-}
-
-static int is_cuda(const AVPixFmtDescriptor *desc)
-{
-    return av_pix_fmt_desc_get_id(desc) == AV_PIX_FMT_CUDA;
-}
-
-int ff_cuda_pair_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                               AVFilterFormatsConfig **cfg_out)
-{
-    return ff_luma_pair_formats(&(LumaInputs){ .is_wanted = is_cuda }, ctx, cfg_in, cfg_out);
 }
 
 const AVFilterPad ff_cuda_pair_output[1] = {

@@ -21,8 +21,8 @@
  * The queue of a filter that compares two videos.
  *
  * The filter's private context begins with a CUDAPair. The filter has the options
- * PAIR_SYNC_OPTIONS(context, pair.sync, flags), sets pair.sync.min_size in init(), has the pads and
- * activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
+ * PAIR_SYNC_OPTIONS(context, pair.sync, flags), sets pair.queue.inputs.min_size in init(), has the
+ * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
  */
 
 #ifndef AVFILTER_CUDA_PAIR_H
@@ -41,10 +41,6 @@ typedef struct CUDAPair {
     int mixes_formats;      ///< the filter itself checks the formats of the inputs
     AVFrame *previous[CUDA_QUEUE_MAX_OTHERS];   ///< those, NULL or perhaps the same again
 } CUDAPair;
-
-/// The formats of both inputs and the output, for FILTER_QUERY_FUNC2().
-int ff_cuda_pair_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
-                               AVFilterFormatsConfig **cfg_out);
 
 /// The output of filters whose inputs are ff_pair_sync_inputs.
 extern const AVFilterPad ff_cuda_pair_output[1];

@@ -270,6 +270,7 @@ static int check_inputs(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     const AVHWFramesContext *frames = NULL;
+    const uint8_t *device = NULL;
 
     for (int i = ctx->nb_inputs - 1; i >= 0; i--) {
         const AVBufferRef *ref = ff_filter_link(ctx->inputs[i])->hw_frames_ctx;
@@ -287,6 +288,13 @@ static int check_inputs(AVFilterContext *ctx)
                    "scale_cuda=format=nv12.\n", desc->name);
             return AVERROR(ENOSYS);
         }
+        if (device && device != frames->device_ref->data) {
+            av_log(ctx, AV_LOG_ERROR, "The inputs are on two CUDA devices; use one for both, by "
+                   "-init_hw_device cuda=gpu with -hwaccel_device gpu before each input, or with "
+                   "-filter_hw_device gpu and hwupload.\n");
+            return AVERROR(EINVAL);
+        }
+        device = frames->device_ref->data;
     }
 
     q->device_ref = av_buffer_ref(frames->device_ref);
@@ -305,7 +313,8 @@ int ff_cuda_queue_config_input(AVFilterLink *inlink)
     const CUDAQueueFilter *filter = queue->filter;
     int ret;
 
-    if ((ret = check_inputs(ctx)) < 0 || (ret = ff_luma_config(&queue->inputs, ctx)) < 0 ||
+    if ((ret = check_inputs(ctx)) < 0 ||
+        (ret = ctx->nb_inputs == 1 ? ff_luma_config(inlink) : 0) < 0 ||
         (ret = filter->check ? filter->check(ctx) : 0) < 0 ||
         (ret = ff_cuda_queue_enter(ctx)) < 0)
         return ret;
@@ -500,7 +509,7 @@ static int add_to_batch(AVFilterContext *ctx, CUDAQueueSlot *slot, const AVFrame
     CUDAQueue *q = ctx->priv;
     const AVFrame *kept[] = { ref, other ? other[0] : NULL, other ? other[1] : NULL };
     // those of two inputs have been checked before they were paired
-    int added, ret = ref ? 0 : ff_luma_check_frame(&q->inputs, ctx, 0, slot->frame);
+    int added, ret = ref ? 0 : ff_luma_check_frame(ctx, 0, slot->frame);
 
     if (ret >= 0)
         ret = ff_cuda_queue_check_device(ctx, slot->frame);

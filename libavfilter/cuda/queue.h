@@ -139,7 +139,7 @@ typedef struct CUDAQueueFilter {
 } CUDAQueueFilter;
 
 typedef struct CUDAQueue {
-    const AVClass *class;
+    LumaInputs inputs;          ///< the first member
     int size;                   ///< option: number of frames in flight, 1 to wait for each
 
     // set by the filter
@@ -156,7 +156,6 @@ typedef struct CUDAQueue {
     uint64_t nb_frames;         ///< that came
     int eof;                    ///< the status with which the input has ended, or 0
 
-    LumaInputs inputs;          ///< if there is one input; see PairSync for two
     AVBufferRef *device_ref;
     CUstream stream;            ///< of the launches: the device's, or a branch's
     struct {
