@@ -83,8 +83,18 @@ static int check_conversion(AVFilterContext *ctx, int i)
 
     // after format= the user has chosen; other filters may follow the scaler
     while (to->src->nb_inputs == 1 && to->src->inputs[0]->format == to->format &&
-           strcmp(to->src->filter->name, "format"))
-        to = to->src->inputs[0];
+           strcmp(to->src->filter->name, "format")) {
+        from = to->src->inputs[0];
+        // libavfilter lets a scaler before one input choose the matrix and range of the other one
+        if (ctx->nb_inputs > 1 && !strcmp(to->src->filter->name, "scale") &&
+            (from->colorspace != to->colorspace || from->color_range != to->color_range))
+            av_log(ctx, AV_LOG_WARNING, "%s converts the %s from matrix %s, range %s to %s, %s. If "
+                   "only the tags differ, insert setparams before it.\n", to->src->name,
+                   input_name(ctx, i), av_color_space_name(from->colorspace),
+                   av_color_range_name(from->color_range), av_color_space_name(to->colorspace),
+                   av_color_range_name(to->color_range));
+        to = from;
+    }
     if (strcmp(to->src->filter->name, "scale") || to->src->inputs[0]->format == to->format)
         return 0;
     from     = to->src->inputs[0];

@@ -106,6 +106,13 @@ mad yuv444p16le
 bliinds ya8
 bliinds gbrp
 END
+    # the user's scaler may take the matrix of the other input
+    echo "vmaf, by a scaler"
+    parsed=Parsed_vmaf
+    for tags in colorspace=bt709 colorspace=unknown; do
+        run ffmpeg${PROGSUF}${EXECSUF} -nostdin -lavfi "testsrc2=s=218x160:d=0.04,format=yuv420p,split[a][b];[a]scale[m];[b]setparams=${tags}[r];[m][r]vmaf" ${to_null} 2>&1 |
+            sed -n 's/.* converts .* matrix \([a-z0-9]*\),.* to \([a-z0-9]*\),.*/\1 \2/p'
+    done
 }
 
 # The frames' size, range or transfer changes, but not the graph. A scaler rewrites the size of its link.
