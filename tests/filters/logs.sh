@@ -80,7 +80,7 @@ log_reinit(){
     reinit(){ # name, arguments of ffmpeg
         name=$1
         shift
-        heard ffmpeg -v info "$@" > ${tmp}/out && result=done || result=failed
+        heard ffmpeg -v info "$@" > ${tmp}/out && result="done" || result=failed
         echo "${name}: ${result}, $(jq '.frames | length' ${tmp}/log) in JSON, $(wc -l < ${tmp}/stats) lines," \
             "$(jq .pooled_metrics.score.mean ${tmp}/log | wc -l) mean, $(grep -c ' BLIINDS .* frames:' ${tmp}/err) summary"
     }
@@ -93,7 +93,7 @@ log_reinit(){
     # a process that is told to end
     rm -f ${tmp}/log ${tmp}/stats
     ${target_path}/ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -re -loop 1 -t 60 -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:${log}${gray_download} ${to_null} 2> ${tmp}/err &
-    for i in $(seq 100); do
+    for _ in $(seq 100); do
         sleep .1
         test ! -e ${tmp}/stats || test $(wc -l < ${tmp}/stats) -lt 8 || break
     done
