@@ -128,6 +128,7 @@ static int check_picture(AVFilterContext *ctx, int i, int width, int height)
     return 0;
 }
 
+/// Warn of different color matrices: these are compared without a conversion.
 static void check_matrices(AVFilterContext *ctx)
 {
     const enum AVColorSpace main = ctx->inputs[0]->colorspace, ref = ctx->inputs[1]->colorspace;

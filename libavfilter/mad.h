@@ -37,7 +37,7 @@
 
 #define MAD_MIN_SIZE 64
 
-/// What the output frames show: the main input, or a map of it.
+/// Contents of the output frames: the main input, or a map of its errors.
 enum MADOutput { MAD_OUTPUT_MAIN, MAD_OUTPUT_DETECTION, MAD_OUTPUT_APPEARANCE, MAD_NB_OUTPUTS };
 
 #define MAD_OUTPUT(name, help, value, option_flags)                                         \

@@ -55,7 +55,7 @@
 /// The most scores among these, and the most bins of a histogram: a wider range has no percentiles.
 #define METRIC_MAX_SCORES 8
 #define METRIC_MAX_BINS   (110 * METRIC_BINS + 1)
-#define METRIC_BINS       100   ///< of a score's unit
+#define METRIC_BINS       100   ///< histogram bins for each unit of a score
 
 /// Bytes that any double takes with up to 20 digits after the point.
 #define METRIC_NUMBER_SIZE 336

@@ -355,7 +355,7 @@ static int pair_nearest(PairSync *s)
     for (;;) {
         if ((ret = read_next(s, 0)) <= 0)
             return ret;
-        // from then on, the reference is read only to count its frames
+        // after the end of the main input, the reference is read only to count its frames
         fs->eof = !main->frame_next;
         if (main->frame_next ? is_settled(s) : fs->opt_shortest)
             break;
@@ -364,7 +364,7 @@ static int pair_nearest(PairSync *s)
         if (!ref->frame_next || main->frame_next && !is_nearer(s))
             break;
         take_next(ref);
-        // also if no main frame is paired with it
+        // a skipped reference frame begins or ends damage, too
         ff_metric_update_damage(*s->output, METRIC_REFERENCE, ref->frame);
     }
     if (!main->frame_next || fs->opt_shortest && is_after_end(s)) {
@@ -460,7 +460,8 @@ void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx)
     if (s->state.nb_main_unpaired || s->state.nb_ref > s->state.nb_ref_paired)
         av_log(ctx, AV_LOG_WARNING, "Unpaired frames: %"PRIu64" of %"PRIu64" of the main input, "
                "which have no score, and %"PRIu64" of %"PRIu64" of the reference.\n",
-               s->state.nb_main_unpaired, s->state.nb_main, s->state.nb_ref - s->state.nb_ref_paired, s->state.nb_ref);
+               s->state.nb_main_unpaired, s->state.nb_main,
+               s->state.nb_ref - s->state.nb_ref_paired, s->state.nb_ref);
     ff_framesync_uninit(&s->fs);
     for (int i = 0; i < 2; i++)
         free_queue(&s->state.in[i].queue);

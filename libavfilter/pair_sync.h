@@ -45,18 +45,18 @@
 
 /// Frames of an input.
 typedef struct PairSyncInput {
-    AVFifo *queue;          ///< AVFrame *, with their time_base: of the graph before, unpaired; or NULL
-    uint64_t nb_before;     ///< frames that were not read from the link of this graph
-    int64_t time;           ///< of the last frame that was read, AV_NOPTS_VALUE if there is none
-    int64_t interval;       ///< from the frame before to that
-    int64_t shift;          ///< is added to the timestamps of the link
+    AVFifo *queue;          ///< unpaired AVFrame *, with a time_base, of the previous graph; or NULL
+    uint64_t nb_before;     ///< frames read in previous graphs, or from the queue
+    int64_t time;           ///< time of the last frame read, AV_NOPTS_VALUE before the first one
+    int64_t interval;       ///< time between the last two frames read
+    int64_t shift;          ///< offset added to the timestamps of the link
 } PairSyncInput;
 
-/// What a rebuilt graph continues.
+/// Frames and counters that the filter of a rebuilt graph takes over.
 typedef struct PairSyncState {
-    AVRational time_base;   ///< of times and intervals: framesync's
+    AVRational time_base;   ///< framesync's time base, of all times and intervals here
     PairSyncInput in[2];
-    int64_t main_time;      ///< of the last main frame, if there was one
+    int64_t main_time;      ///< time of the last main frame; unused while nb_main is 0
     uint64_t nb_main;       ///< main frames
     uint64_t nb_main_unpaired;  ///< main frames for which the reference had none
     uint64_t nb_ref;        ///< reference frames, without the next one

@@ -53,7 +53,7 @@ typedef struct SSIMScores {
 /// Totals over all pairs, which a rebuilt graph continues.
 typedef struct SSIMTotal {
     uint64_t nb_compared;
-    int nb_components;             ///< of the last pair
+    int nb_components;                  ///< components of the last pair
     SSIMScores sum;
 } SSIMTotal;
 

@@ -515,7 +515,7 @@ END
     echo "superres: $(keys in.mkv | cut -d ' ' -f 4 | sort | uniq -c | tr -s '\n ' ' ')"
 }
 
-# What is coded without loss has none, and what is nearly so has some.
+# Lossless streams have an estimate of 0, nearly lossless ones do not.
 quantizer_lossless(){
     while read -r name depth options; do
         quantizer_ffmpeg ${film}0.2 -pix_fmt ${depth} ${options} ${tmp}/in.mkv

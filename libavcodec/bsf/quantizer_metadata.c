@@ -601,7 +601,7 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     }
     if (version != 1)
         skip_bits1(gb);                 // quarter sample
-    // no complexity estimation, the fields of which are in pictures, too
+    // no complexity estimation: its fields would precede the quantizer of each picture
     if (get_bits1(gb) && get_bits_left(gb) >= 0)
         s->vol.width = width;
 }
@@ -925,8 +925,8 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
 }
 
 /**
- * Count an H.264 frame once of which demuxers deliver the fields in two packets. Decoders take the
- * keys from the first one, before the second one is known: it counts twice until then.
+ * Count an H.264 frame once if demuxers deliver its fields in two packets. Decoders take the keys of
+ * the first packet, whose field therefore counts twice until the second one arrives.
  */
 static void join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
 {

@@ -33,7 +33,7 @@ accepted(){ # ffmpeg's arguments
     ffmpeg "$@" | sed 's/.*\( score:[^ ]*\).*/accepted,\1/'
 }
 
-# Depth, subsampling, gray and range of two inputs, of which none is converted to that of the other.
+# Depth, subsampling, gray and range of two inputs: neither is converted to match the other.
 refused(){
     clip=testsrc2=s=218x160:d=0.04,${exact},format=yuv420p
     while read -r run filter main reference; do
@@ -153,7 +153,7 @@ inputs_changed(){
     changed -reinit_filter 0 -f h264 -i ${tmp}/changes -vf ${bliinds} ${to_null}
 }
 
-# PQ and HLG: one warning, or an error where the inputs differ. Nothing is said of what is not specified. A
+# PQ and HLG: one warning, or an error where the inputs differ. Unspecified tags are not compared. A
 # warning of different matrices.
 inputs_hdr(){
     clip=testsrc2=s=218x160:d=0.08,${exact},format=yuv420p${up}

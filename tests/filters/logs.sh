@@ -90,7 +90,7 @@ log_reinit(){
     done
     reinit "the new graph has no frames" -i ${tmp}/%d.pgm -vf "select=lt(n\,6)*lt(iw\,80),${gray}${bliinds}:${log}${gray_download}" ${to_null}
     reinit "the new graph cannot be configured" -i ${tmp}/%d.pgm -vf "${gray}${bliinds}:${log}${gray_download},crop=64-(iw-64)*9:64" ${to_null}
-    # a process that is told to end
+    # SIGINT
     rm -f ${tmp}/log ${tmp}/stats
     ${target_path}/ffmpeg${PROGSUF}${EXECSUF} -v info -nostdin -re -loop 1 -t 60 -i ${tmp}/%d.pgm -vf ${gray}${bliinds}:${log}${gray_download} ${to_null} 2> ${tmp}/err &
     for _ in $(seq 100); do

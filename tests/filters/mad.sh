@@ -39,7 +39,7 @@ mad_source(){ # size duration
     echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
 }
 
-# With framesync's own pairing, what is scored and what comes out is what FFmpeg's ssim makes of the
+# With framesync's own pairing, scored frames and output frames are those of FFmpeg's ssim of the
 # same streams and options.
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
