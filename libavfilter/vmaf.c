@@ -732,7 +732,8 @@ int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended
     *frame = w->frame;
     s->nb_waiting--;
     memmove(w, w + 1, s->nb_waiting * sizeof(*w));
-    if (passes || ended && !s->nb_waiting)
+    // still=1 makes each frame the first one: vmaf_cuda leaves sad of a window unset that is not needed
+    if (passes || s->still || ended && !s->nb_waiting)
         s->nb_run = 0;
     if (ret < 0)
         av_frame_free(frame);
