@@ -44,7 +44,7 @@ def duration(text):
     parts = re.findall(rf'({number})(ms|[hms]|$)', text, re.A)
     order = [list(UNITS).index(unit) for _, unit in parts]
     if clocked and float(clocked[2]) < 60 + 1e9 * (not clocked[1]) and float(clocked[3]) < 60:
-        seconds = int(clocked[1] or 0) * 3600 + int(clocked[2]) * 60 + float(clocked[3])
+        seconds = float(clocked[1] or 0) * 3600 + float(clocked[2]) * 60 + float(clocked[3])
     elif parts and ''.join(map(''.join, parts)) == text and order == sorted(set(order)) and \
             (len(parts) == 1 or parts[-1][1]):
         seconds = sum(float(value) * UNITS[unit] for value, unit in parts)
@@ -78,20 +78,22 @@ def print_error(text):
 def refuse_overwriting(output, inputs):
     """Raise an error if a file to be written is one of those to be read, by whatever name."""
     for path in inputs:
-        if os.path.isfile(output) and os.path.exists(path) and os.path.samefile(output, path):
+        opened = 0 if path == '-' else path
+        if os.path.isfile(output) and os.path.exists(opened) and os.path.samefile(output, opened):
             raise ToolError(f'{output!r} would overwrite the input {path!r}: name another output')
 
 
 def write_atomically(path, text):
-    """Write a file of which readers see the old contents or the new ones, never a part.
+    """Write a file so that readers see the old contents or the new ones, never a part.
 
-    A symbolic link stays one, and an existing file keeps its mode. A pipe or device is written to
-    directly.
+    A symbolic link stays one, and an existing file keeps its mode. A pipe, a device and an open
+    file such as /dev/stdout are written to directly.
     """
     target = os.path.realpath(path)
-    is_file = os.path.isfile(target) or not os.path.exists(target)
+    is_file = (os.path.isfile(target) or not os.path.exists(target)) and \
+        not re.match('/dev/(fd/|std)|/proc/', os.path.abspath(path))
     temporary = os.path.join(os.path.dirname(target), f'.{secrets.token_hex(8)}.tmp')
-    written = temporary if is_file else target
+    written = temporary if is_file else path
     try:
         with open(written, 'x' if is_file else 'w', encoding='utf-8', errors='replace') as file:
             file.write(text)
@@ -121,6 +123,8 @@ def version():
 
 def parse(parser):
     """Parse the command line, with the option --version."""
+    error = parser.error
+    parser.error = lambda text: error(printable(text))
     parser.add_argument('--version', action='version', version=f'%(prog)s {version()}')
     return parser.parse_args()
 
@@ -138,7 +142,7 @@ def run(name, main):
         if not isinstance(error, BrokenPipeError):      # the reader of the output has ended
             hint = f'; on Debian: apt-get install python3-{module}' if module else ''
             print_error(f'{name}: {error}{hint}')
-    # what could not be written is not tried once more at the end
+    # Python would try to write the rest of the output once more at the end
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
 
@@ -194,8 +198,8 @@ def _activity(pid):
 
 
 def run_process(command, **options):
-    """Run a program to its end. It is killed if this one is interrupted, or if it makes no progress.
-    """
+    """Run a program to its end. It is killed if this one is interrupted, or if it is idle for too
+    long."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **options) as process:
         idle, last = 0, None
@@ -228,7 +232,7 @@ def has(ffmpeg, kind):
 # ---- facts about files ----
 
 def probe(ffmpeg, path, *options):
-    """What ffprobe reports of a file, as a dictionary with `format` and `streams`."""
+    """The report of ffprobe on a file, as a dictionary with `format` and `streams`."""
     done = run_process([find_ffprobe(ffmpeg), '-v', 'error', '-of', 'json', '-show_format',
                         '-show_streams', *options, '-i', url(path)])
     try:
