@@ -1,4 +1,4 @@
-// Draws the charts that the page's data describes, and what is asked for of their time.
+// Draws the charts that the data of the page describes, and zooms into their time.
 // SPDX-License-Identifier: LGPL-2.1-or-later
 const get = id => document.getElementById(id);
 const { time, charts } = JSON.parse(get('data').textContent);
@@ -9,7 +9,7 @@ function clock(x, digits) {
     return Math.floor(Math.max(x, 0) / 3600000) + text.slice(13, digits ? 20 + digits : 19);
 }
 
-// Bars for frames without a valid score; a line at the mean; points of a curve with a number.
+// Draw bars for frames without a valid score, a line at the mean, and numbered points of a curve.
 function paint(canvas, area, graph, spec) {
     const [begin, end] = graph.xAxisRange(), bottom = area.y + area.h;
     const inside = at => at >= begin && at <= end, place = at => graph.toDomXCoord(at);
@@ -59,7 +59,7 @@ async function unpack(text, type) {
     return new type(await new Response(stream).arrayBuffer());
 }
 
-// Rows of each frame from begin to end, or of 1000 columns with the lowest, the mean, the highest.
+// Rows of all frames from begin to end, or of 1000 columns with minimum, mean and maximum.
 function rowsOf({ curves }, begin, end) {
     const inside = at => at >= begin && at <= end, columns = new Map();
     const many = curves.some(({ times }) => times.filter(inside).length > 2000);
@@ -101,7 +101,7 @@ async function drawTime() {
             axisLabelFormatter: x => time.isTime ? clock(x, digits()) : String(x),
         } },
         showRangeSelector: n === time.charts.length - 1, rangeSelectorHeight: 34,
-        interactionModel: Dygraph.defaultInteractionModel,      // with a selector it is another
+        interactionModel: Dygraph.defaultInteractionModel,      // the range selector sets another
         drawCallback: graph => {    // zoomed or moved by the pointer
             const range = graph.xAxisRange();
             clearTimeout(waiting);

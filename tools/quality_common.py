@@ -1,86 +1,136 @@
-"""What the tools share: exit codes and errors, durations, whole files, their version; where ffmpeg
-is, what it has, and what it says of a file. They run with Python 3.11, Debian 12's, and newer.
+"""Functions shared by the quality tools: exit codes, durations, output files, running ffmpeg, and
+facts about media files.
+
+They run with Python 3.11, the version of Debian 12, and newer.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import argparse
 import functools
+import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
+from typing import NamedTuple
 
-# Exit codes of all tools, ffcrf among them.
+# Exit codes of all tools, including ffcrf.
 PASSED, MISSED, FAILED, INTERRUPTED = 0, 1, 2, 130
 
-# What ffmpeg says of a file that is damaged or missing, and what comes before that in a line.
-COMPLAINT = re.compile(r'\[(error|fatal)\]|[Cc]orrupt')
-PREFIX = re.compile(r'(\[[^]]* @ 0x[0-9a-f]+\] )*(\[\w+\] )?')
+# Seconds, counted in checks, after which a process without output or CPU time is stopped.
+STALL_CHECKS = 60
 
-# What splits a packet of some codecs, before quantizer_metadata tells how frames were coded.
+# Bitstream filters that split the packets of a codec into frames before quantizer_metadata.
 SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpeg4_unpack_bframes'}
+
+# Seconds of the units of a duration, in the order in which they are written.
+UNITS = {'h': 3600, 'm': 60, 's': 1, 'ms': 0.001, '': 1}
 
 
 class ToolError(Exception):
-    """What ends a tool, in words for its user."""
+    """An error that ends a tool; its text is the message."""
 
+
+# ---- text ----
 
 def duration(text):
-    """Seconds, of 2, 2s, 500ms, 1m or 1h, for argparse."""
-    match = re.fullmatch(r'(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h|)', text)
-    if not match or float(match[1]) > 1e9:
-        raise argparse.ArgumentTypeError(f'{text!r} is no duration such as 2s, 500ms or 1m')
-    return float(match[1]) * {'ms': 0.001, 'm': 60, 'h': 3600}.get(match[2], 1)
+    """Seconds of 90, 90s, 500ms, 1m30s, 12m, 1h, 1:30 or 01:02:03.5, as a type for argparse."""
+    number = r'(?:\d+(?:\.\d*)?|\.\d+)'
+    clocked = re.fullmatch(rf'(?:(\d+):)?(\d+):({number})', text, re.A)
+    parts = re.findall(rf'({number})(ms|[hms]|$)', text, re.A)
+    order = [list(UNITS).index(unit) for _, unit in parts]
+    if clocked and float(clocked[2]) < 60 + 1e9 * (not clocked[1]) and float(clocked[3]) < 60:
+        seconds = float(clocked[1] or 0) * 3600 + float(clocked[2]) * 60 + float(clocked[3])
+    elif parts and ''.join(map(''.join, parts)) == text and order == sorted(set(order)) and \
+            (len(parts) == 1 or parts[-1][1]):
+        seconds = sum(float(value) * UNITS[unit] for value, unit in parts)
+    else:
+        seconds = 1e10
+    if seconds > 1e9:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03')
+    return seconds
 
 
 def clock(time, digits=3):
-    """1:02:03.400"""
+    """A time as 1:02:03.400."""
     minutes, rest = divmod(round(time * 10 ** digits), 60 * 10 ** digits)
     width = digits + 3 if digits else 2
     return f'{minutes // 60}:{minutes % 60:02}:{rest / 10 ** digits:0{width}.{digits}f}'
 
 
 def printable(text):
-    """Text in a line, whatever is in a file's name."""
-    return ''.join(c if c.isprintable() else '?' for c in text)
+    """The text on one line, with control characters and undecodable bytes escaped."""
+    return ''.join(c if c.isprintable() else c.encode('unicode_escape').decode() for c in text)
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
+def print_error(text):
+    """Print a line to standard error; names in it may have any characters."""
+    print(printable(text), file=sys.stderr, flush=True)
 
 
-def write_whole(path, text):
-    """Writes a file, so that readers see the old one or the new one and never a part."""
-    is_file = os.path.isfile(path) or not os.path.exists(path)      # not /dev/stdout
-    temporary = f'{path}.{os.getpid()}.tmp' if is_file else path
+# ---- output files ----
+
+def refuse_overwriting(output, inputs):
+    """Raise an error if a file to be written is one of those to be read, by whatever name."""
+    for path in inputs:
+        opened = 0 if path == '-' else path
+        if os.path.isfile(output) and os.path.exists(opened) and os.path.samefile(output, opened):
+            raise ToolError(f'{output!r} would overwrite the input {path!r}: name another output')
+
+
+def write_atomically(path, text):
+    """Write a file so that readers see the old contents or the new ones, never a part.
+
+    A symbolic link stays one, and an existing file keeps its mode. A pipe, a device and an open
+    file such as /dev/stdout are written to directly.
+    """
+    target = os.path.realpath(path)
+    is_file = (os.path.isfile(target) or not os.path.exists(target)) and \
+        not re.match('/dev/(fd/|std)|/proc/', os.path.abspath(path))
+    temporary = os.path.join(os.path.dirname(target), f'.{secrets.token_hex(8)}.tmp')
+    written = temporary if is_file else path
     try:
-        with open(temporary, 'w', encoding='utf-8', errors='replace') as file:
+        with open(written, 'x' if is_file else 'w', encoding='utf-8', errors='replace') as file:
             file.write(text)
         if is_file:
-            os.replace(temporary, path)
+            if os.path.exists(target):
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
     except OSError as error:
-        raise ToolError(f'{path!r} cannot be written: {error.strerror}') from error
+        raise ToolError(f'cannot write {path!r}: {error.strerror}') from error
     finally:
         if is_file and os.path.exists(temporary):
             os.unlink(temporary)
 
 
-def parse(parser):
-    """The options, --version among them. In a checkout the number is in the file VERSION, anywhere
-    else beside this one."""
+# ---- the program ----
+
+def version():
+    """The version of the tools: in a checkout the file VERSION has it, elsewhere the one beside
+    this module."""
     here = os.path.dirname(os.path.realpath(__file__))
-    paths = [os.path.join(here, name) for name in ('quality.version', '../VERSION')]
-    with open(next(filter(os.path.exists, paths)), encoding='utf-8') as file:
-        version = file.read().strip()
-    parser.add_argument('--version', action='version', version=f'%(prog)s {version}')
+    for path in (os.path.join(here, name) for name in ('quality.version', '../VERSION')):
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as file:
+                return file.read().strip()
+    return 'unknown'
+
+
+def parse(parser):
+    """Parse the command line, with the option --version."""
+    error = parser.error
+    parser.error = lambda text: error(printable(text))
+    parser.add_argument('--version', action='version', version=f'%(prog)s {version()}')
     return parser.parse_args()
 
 
 def run(name, main):
-    """Runs a tool to its exit code, and says what ended it."""
+    """Run a tool and exit with its code; errors become a message."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = main()
@@ -89,10 +139,10 @@ def run(name, main):
         code = INTERRUPTED
     except (ToolError, ModuleNotFoundError, OSError) as error:
         code, module = FAILED, getattr(error, 'name', '').replace('_', '-')
-        if not isinstance(error, BrokenPipeError):      # who read the output has gone
+        if not isinstance(error, BrokenPipeError):      # the reader of the output has ended
             hint = f'; on Debian: apt-get install python3-{module}' if module else ''
-            say(printable(f'{name}: {error}{hint}'))
-    # what could not be written is not tried once more at the end
+            print_error(f'{name}: {error}{hint}')
+    # Python would try to write the rest of the output once more at the end
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
 
@@ -100,42 +150,121 @@ def run(name, main):
 # ---- ffmpeg ----
 
 def find_ffmpeg(name):
-    """The ffmpeg that is named, or is beside this tool, or of the PATH."""
+    """The absolute path of the named ffmpeg, or of that beside this tool, or of that in PATH."""
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), 'ffmpeg')
     ffmpeg = shutil.which(name or (beside if os.access(beside, os.X_OK) else 'ffmpeg'))
     if not ffmpeg:
-        raise ToolError(f'{name or "ffmpeg"} cannot be run: name an ffmpeg with --ffmpeg')
+        raise ToolError(f'cannot run {name or "ffmpeg"}: name an ffmpeg with --ffmpeg')
     return os.path.abspath(ffmpeg)
 
 
+def find_ffprobe(ffmpeg):
+    """The ffprobe beside an ffmpeg, or that in PATH."""
+    folder, name = os.path.split(ffmpeg)
+    beside = os.path.join(folder, name.replace('ffmpeg', 'ffprobe'))
+    ffprobe = shutil.which(beside) or shutil.which('ffprobe')
+    if not ffprobe:
+        raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')
+    return ffprobe
+
+
+def url(path):
+    """The argument for a file's name: a colon in it does not make it a protocol."""
+    return 'file:' + path
+
+
+class Done(NamedTuple):
+    """A process that has ended."""
+    output: bytes
+    log: str            # for people: it contains names and tags, and is never parsed
+    code: int           # its exit code, negative for a signal
+
+    @property
+    def error(self):
+        """The first line of the log, without the address of its context."""
+        first = next(iter(self.log.strip().splitlines()), f'it ended with code {self.code}')
+        return re.sub(r' @ 0x[0-9a-f]+(?=\])', '', first)
+
+
+def _activity(pid):
+    """A value that changes while a process uses the CPU or writes; None if it has ended."""
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+            times = file.read().rpartition(')')[2].split()[11:13]
+        with open(f'/proc/{pid}/io', encoding='utf-8') as file:
+            return times, file.read().splitlines()[1]       # wchar
+    except (OSError, IndexError):
+        return None
+
+
+def run_process(command, **options):
+    """Run a program to its end. It is killed if this one is interrupted, or if it is idle for too
+    long."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, **options) as process:
+        idle, last = 0, None
+        try:
+            while True:
+                try:
+                    output, log = process.communicate(timeout=1)
+                    return Done(output, log.decode(errors='replace'), process.returncode)
+                except subprocess.TimeoutExpired:
+                    now = _activity(process.pid)
+                    idle, last = (idle + 1 if now and now == last else 0), now
+                if idle >= STALL_CHECKS:
+                    raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no '
+                                    f'progress for {idle} s')
+        finally:
+            process.kill()
+
+
 def run_ffmpeg(ffmpeg, *options):
-    """Its output, its messages, and whether it failed."""
-    done = subprocess.run([ffmpeg, '-nostdin', '-hide_banner', '-nostats', '-v', 'level+info',
-                           *options], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return done.stdout, done.stderr.decode(errors='replace'), done.returncode != 0
+    """Run ffmpeg with its errors only."""
+    return run_process([ffmpeg, '-nostdin', '-hide_banner', '-nostats', '-v', 'error', *options])
 
 
 @functools.cache
 def has(ffmpeg, kind):
     """The names of its 'filters', 'bsfs' or 'encoders'."""
-    return set(run_ffmpeg(ffmpeg, '-v', 'quiet', '-' + kind)[0].decode().split())
+    return set(run_ffmpeg(ffmpeg, '-v', 'quiet', '-' + kind).output.decode().split())
 
 
-def bitstream_filters(ffmpeg, path):
-    """What ffmpeg needs to score the video of a file by its bitstream; empty if it cannot."""
-    # file: keeps a name with a colon from being taken for an address
-    codec = re.search(r'Stream #0:.*: Video: (\w+)(?!.*\(attached pic\))',
-                      run_ffmpeg(ffmpeg, '-i', 'file:' + path)[1])
-    chain = [*filter(None, [SPLITS.get(codec and codec[1])]), 'quantizer_metadata']
+# ---- facts about files ----
+
+def probe(ffmpeg, path, *options):
+    """The report of ffprobe on a file, as a dictionary with `format` and `streams`."""
+    done = run_process([find_ffprobe(ffmpeg), '-v', 'error', '-of', 'json', '-show_format',
+                        '-show_streams', *options, '-i', url(path)])
+    try:
+        found = json.loads(done.output)
+    except ValueError:
+        found = {}
+    if done.code or not found.get('streams'):
+        raise ToolError(f'cannot read {path!r}: {done.error}')
+    return found
+
+
+def video_stream(found):
+    """The video stream that ffmpeg calls 0:V:0, None if there is none: attached pictures are none.
+    """
+    return next((stream for stream in found['streams'] if stream.get('codec_type') == 'video' and
+                 not stream.get('disposition', {}).get('attached_pic')), None)
+
+
+def bitstream_filters(ffmpeg, codec):
+    """The bitstream filters that make a codec's frames scorable by bliinds, joined by commas; empty
+    if this ffmpeg lacks one."""
+    chain = [*filter(None, [SPLITS.get(codec)]), 'quantizer_metadata']
     return ','.join(chain) if has(ffmpeg, 'bsfs').issuperset(chain) else ''
 
 
-def complaints(log):
-    """What ffmpeg complained of, in a line; empty if nothing is damaged."""
-    lines = dict.fromkeys(PREFIX.sub('', line, count=1).strip()
-                          for line in log.splitlines() if COMPLAINT.search(line))
-    return '; '.join([*lines][:2])
+def main():
+    """Print the bitstream filters for the video of a file; scripts use this."""
+    ffmpeg = find_ffmpeg(sys.argv[1])
+    stream = video_stream(probe(ffmpeg, sys.argv[2]))
+    print(bitstream_filters(ffmpeg, stream and stream.get('codec_name')))
+    return PASSED
 
 
 if __name__ == '__main__':
-    print(bitstream_filters(find_ffmpeg(sys.argv[1]), sys.argv[2]))
+    run('quality_common', main)

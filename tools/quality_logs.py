@@ -1,7 +1,7 @@
-"""The logs that the tools read, and what their numbers mean.
+"""Reading of quality logs, and the meaning of their numbers.
 
-A log has the lines of stats_file, `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, or is
-JSON in libvmaf's shape, as log_path and quality-compare write it.
+A log consists of lines of stats_file, `n:1 pts:0 pts_time:0.000000 score:12.9 ... valid:1`, or of
+JSON in the shape of libvmaf's, as log_path and quality-compare write it.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -14,10 +14,15 @@ from typing import NamedTuple
 
 from quality_common import ToolError
 
-WINDOW = 48         # frames in a row that may be the worst ones
-LARGEST = 1e15      # what is beyond is no number, time or count of a log's
-LONGEST = 1 << 20   # characters of a line
+WINDOW = 48             # consecutive frames whose mean is compared to find the worst ones
+LARGEST = 1e15          # a larger number, time or count of a log is ignored
+LONGEST = 1 << 16       # characters of a line, or of a value in JSON
+SKIPPED = 1 << 20       # characters before the first frame
 PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
+NUMBER = re.compile(r'[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|nan|inf)', re.A)
+
+# The values beside the frames of JSON that tools use; the others may have any number and size.
+HEADER = {'filter', 'direction', 'range', 'eof', 'encode', 'offset', 'aggregate_metrics'}
 
 
 class Frame(NamedTuple):
@@ -27,15 +32,15 @@ class Frame(NamedTuple):
 
 
 class Metric(NamedTuple):
-    filter: str     # its name in ffmpeg, also where its frames are the GPU's
-    fields: str     # those of its logs that have this scale, the first one its score
-    known_by: str   # what no other filter's lines have
+    filter: str     # the name of the CPU filter in ffmpeg
+    fields: str     # pattern of the fields that have this scale; the first alternative is the score
+    signature: str  # pattern of a field that only lines of this filter have
     lowest: float
     highest: float
     better: str
     label: str
-    decibels: int = 0   # so many of them for a factor of 10: they have no mean of their own
-    digits: int = 2     # behind the point, where they are shown
+    decibels: int = 0   # decibels of a factor of 10; the mean is taken before the logarithm
+    digits: int = 2     # decimals that are shown
 
     @property
     def direction(self):
@@ -48,9 +53,9 @@ class Metric(NamedTuple):
         return f'{self.label} ({self.direction})'
 
 
-# What is looked at when nothing else is asked for is the first of these that a log has.
+# Without --metric, tools use the first of these that a log contains.
 METRICS = [
-    # a model of vmaf may have any name, in a log that names the filter
+    # a model of vmaf may have any name in a log that names the filter
     Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion).*', '(?!)', 0, 100,
            'higher', 'VMAF'),
     Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
@@ -59,19 +64,18 @@ METRICS = [
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',
            digits=4),
     Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB', 10),
-    # that of the worst plane, as in ffcrf; of equal pictures it is the highest
+    # the score is that of the worst plane, as in ffcrf; equal pictures have the highest
     Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, 100, 'higher', 'XPSNR, dB', 20),
     Metric('', 'score', 'score', 0, 100, 'lower', 'score'),
 ]
+FILTERS = {metric.filter for metric in METRICS}
 
 
 def number(value):
-    """A field as a float, NaN if it is not known."""
-    try:
-        value = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-    return value if abs(value) <= LARGEST or math.isinf(value) else math.nan
+    """A field as a float, NaN if it is no decimal number."""
+    text = str(value).lower()
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    return value if abs(value) <= LARGEST or 'inf' in text else math.nan
 
 
 def seconds(value):
@@ -80,15 +84,58 @@ def seconds(value):
 
 
 def beside(name, other):
-    """The other field of the same filter."""
+    """The name of another field of the same filter."""
     return name[:name.rfind('.') + 1] + other
 
 
-class Log:
-    """The frames of a log, as they come in: `for frame in Log(path)`.
+class JSONReader:
+    """The values of a JSON document, which are decoded one by one: memory does not grow with the
+    document, and a pipe need not end."""
 
-    After the first one `header` has what JSON tells beside them. At the end `notes` has what the
-    reader should know, and `lost` is how many lines are not whole.
+    decode = json.JSONDecoder().raw_decode
+    between = re.compile(r'[\s,:]*')
+
+    def __init__(self, file, text):
+        self.file, self.text, self.at = file, text, 0
+
+    def peek(self):
+        """Skip spaces and separators; return the next character, empty at the end of the file."""
+        while True:
+            self.at = self.between.match(self.text, self.at).end()
+            if self.at < len(self.text):
+                return self.text[self.at]
+            self.text, self.at = self.file.readline(LONGEST), 0
+            if not self.text:
+                return ''
+
+    def skip(self, bracket):
+        """Skip a bracket, and return whether there is one."""
+        is_there = self.peek() == bracket
+        self.at += is_there
+        return is_there
+
+    def value(self):
+        """Decode the next value."""
+        self.peek()
+        while True:
+            try:
+                value, end = self.decode(self.text, self.at)
+                if end < len(self.text):    # a number may continue
+                    self.at = end
+                    return value
+            except (RecursionError, ValueError):
+                pass                        # it may be incomplete
+            rest, more = self.text[self.at:], self.file.read(LONGEST)
+            if not more or len(rest) > LONGEST:
+                raise ValueError('a value is damaged, incomplete or longer than 64 KiB')
+            self.text, self.at = rest + more, 0
+
+
+class Log:
+    """The frames of a log, read one by one: `for frame in Log(path)`.
+
+    `header` has the values that JSON has before the frame at hand, `notes` the warnings at the end,
+    and `lost` the number of incomplete lines.
     """
 
     def __init__(self, path):
@@ -97,16 +144,15 @@ class Log:
     def error(self, text):
         return ToolError(f'{self.path!r}: {text}')
 
-    def metric_of(self, name, names):
-        """What a field means, among those of its frames."""
-        told, _, field = name.partition('.')
-        if told not in [metric.filter for metric in METRICS]:
-            told, field = str(self.header.get('filter', '')), name
+    def metric_of(self, name, signed):
+        """The metric of a field, in a log with the signatures of these metrics."""
+        filter_name, _, field = name.partition('.')
+        if filter_name not in FILTERS:
+            filter_name, field = str(self.header.get('filter', '')), name
         metric = next((metric for metric in METRICS if re.fullmatch(metric.fields, field) and (
-            told == metric.filter or not told and
-            any(re.fullmatch(metric.known_by, other) for other in names))), None)
+            filter_name == metric.filter or not filter_name and metric in signed)), None)
         better = re.match('lower|higher', str(self.header.get('direction')))
-        if metric and better and (field == 'score' or told == 'vmaf'):      # it is the model's
+        if metric and better and (field == 'score' or filter_name == 'vmaf'):   # it is the model's
             ends = self.header.get('range')
             low, high = map(number, ends if isinstance(ends, list) and len(ends) == 2 else 'xx')
             metric = metric._replace(lowest=low, highest=math.inf if high != high else high,
@@ -114,90 +160,108 @@ class Log:
         return metric or Metric('', '', '', math.nan, math.nan, None, name)
 
     def choose(self, asked, names):
-        """The field that is meant by `score`, `bliinds.score`, `lavfi.bliinds.score`, `bliinds` or
-        nothing, and its metric."""
+        """The field that `score`, `bliinds.score`, `lavfi.bliinds.score`, `bliinds` or nothing
+        means, and its metric."""
         asked = (asked or '').removeprefix('lavfi.')
-        known = {name: self.metric_of(name, names) for name in names}
+        signed = {metric for metric in METRICS if any(re.fullmatch(metric.signature, name)
+                                                      for name in names)}
+        known = {name: self.metric_of(name, signed) for name in names}
         fields = [name for name in names if asked and ('.' + name).endswith('.' + asked)]
         fields += [name for metric in METRICS if asked in ('', metric.filter)
                    for field in metric.fields.split('|') for name in names
                    if known[name].filter == metric.filter and
                    re.fullmatch(field, name.rpartition('.')[2])]
         if not fields:
-            raise self.error(f'there is no {asked or "score"} in it; it has {", ".join(names)}: '
-                             'name one with --metric')
+            raise self.error(f'there is no {asked or "score"} in it; it has '
+                             f'{", ".join(names)[:1000]}: name one with --metric')
         return fields[0], known[fields[0]]
 
     def __iter__(self):
-        first, frames = '', 0
+        first, frames, skipped = '', 0, 0
         try:
             with open(0 if self.path == '-' else self.path, encoding='utf-8-sig',
-                      errors='replace') as file:
+                      errors='replace', closefd=self.path != '-') as file:
                 for line in iter(lambda: file.readline(LONGEST), ''):
                     first = first or line.strip()
                     if not frames and first[:1] == '{':
-                        yield from self._json(line + file.read())
+                        yield from self._json(JSONReader(file, line))
                         return
                     if len(line) == LONGEST:
-                        raise self.error('has a line of more than 1 MiB: that is no log')
+                        raise self.error('has a line of more than 64 KiB: it is not a log')
                     if frame := self._frame(line):
                         frames += 1
                         yield frame
+                    skipped += len(line)
+                    if not frames and skipped > SKIPPED:
+                        break
         except OSError as error:
             raise self.error(f'cannot be read: {error.strerror}') from error
         if not frames:
             raise self.error('is no log that is known here; its first line is '
                              f'{first[:60]!r}' if first else 'is empty')
         if self.lost:
-            self.notes.append(f'left out, since they are not whole: {self.lost} lines')
+            self.notes.append(f'incomplete lines, which are left out: {self.lost}')
 
     def _frame(self, line):
-        """None for psnr's header, or what else was written to the same place."""
+        """The frame of a line; None for psnr's header and other output to the same file."""
+        is_xpsnr = ' XPSNR ' in line    # `n:    1  XPSNR y: 36.1234  XPSNR u: 40.1234`
+        if is_xpsnr:
+            line = re.sub(': +', ':', line).replace(' XPSNR ', ' xpsnr.xpsnr.')
         match = re.match(r'n:0*[1-9][0-9]{,14}\s', line)
         words = [word.split(':', 1) for word in line.split() if ':' in word]
         fields = dict(words)
         if not line.endswith('\n') or match and len(fields) < len(words):
-            self.lost += 1      # its end, or that of the line before, which stands in it, too
+            self.lost += 1      # it lacks its end, or contains the line after it
             return None
-        number, _, time = (fields.pop(name, None) for name in ('n', 'pts', 'pts_time'))
-        return match and Frame(int(number) - 1, seconds(time), fields)
+        index, _, time = (fields.pop(name, None) for name in ('n', 'pts', 'pts_time'))
+        if match and is_xpsnr:
+            fields['xpsnr.score'] = min(fields.values(), key=number)
+        return match and Frame(int(index) - 1, seconds(time), fields)
 
-    def _json(self, text):
+    def _json(self, log):
         try:
-            log = json.loads(text)
-            frames = [Frame(int(re.fullmatch('[0-9]{1,15}', str(frame['frameNum']))[0]),
-                            seconds(frame.get('pts_time')), {**frame['metrics']})
-                      for frame in log.pop('frames')]
-        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise self.error(f'this JSON is not whole, or not in the shape of libvmaf ({error!r}): '
-                             'was its run stopped, or does it go on? The lines of stats_file can '
-                             'be read at any time') from error
-        self.header = log
-        if 'filter' in log and log.get('eof') is not True:
+            log.skip('{')
+            while not log.skip('}'):
+                name = log.value()
+                if name != 'frames':
+                    value = log.value()
+                    self.header |= {name: value} if name in HEADER else {}
+                    continue
+                self.header[name] = log.skip('[')
+                while not log.skip(']'):
+                    frame = log.value()
+                    yield Frame(int(re.fullmatch('[0-9]{1,15}', str(frame['frameNum']))[0]),
+                                seconds(frame.get('pts_time')), {**frame['metrics']})
+            if log.peek() or 'frames' not in self.header:
+                raise ValueError('no frames, or text after the end')
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.error(f'this JSON is incomplete, or not in the shape of libvmaf ({error!r}):'
+                             ' was its run stopped? The lines of stats_file can be read at any '
+                             'time') from error
+        if 'filter' in self.header and self.header.get('eof') is not True:
             self.notes.append('its run was stopped before the end: it has no "eof": true')
-        yield from frames
 
 
 def mean(values, metric):
-    """Of decibels, what their logarithms are of has a mean, as in the filters' own summaries."""
-    if not metric.decibels:
+    """The mean. That of decibels is the mean before the logarithm, as in the filters' summaries."""
+    low = min(values)
+    if not metric.decibels or math.isinf(low):
         return statistics.fmean(values)
-    of = statistics.fmean(10 ** (-value / metric.decibels) for value in values)
-    return -metric.decibels * math.log10(of) if of else math.inf
+    # no power is above 1
+    powers = statistics.fmean(10 ** ((low - value) / metric.decibels) for value in values)
+    return low - metric.decibels * math.log10(powers)
 
 
 def pooled(values, metric):
-    """Least, largest, means, percentiles, and the worst frames in a row: their mean and place."""
+    """The minimum, maximum, means and percentiles, and the worst consecutive frames: their mean and
+    position."""
     ordered = sorted(values)
     pool = {'min': ordered[0], 'max': ordered[-1], 'mean': mean(values, metric)}
     if ordered[0] >= 0:
         inverse = statistics.fmean(1 / (value + 1) for value in values)
         pool['harmonic_mean'] = 1 / inverse - 1 if inverse else math.inf
-    for p in PERCENTILES:
-        rank = (len(ordered) - 1) * p / 100
-        low, high = ordered[int(rank)], ordered[math.ceil(rank)]
-        # infinite ones have no difference
-        pool[f'p{p}'] = low if low == high else low + (high - low) * (rank - int(rank))
+    # the least value that at least p % do not exceed, as in the filters' summaries
+    pool |= {f'p{p}': ordered[(len(ordered) * p + 99) // 100 - 1] for p in PERCENTILES}
     is_lower = metric.better == 'lower'
     ends = ('max', 'p99', 'p95') if is_lower else ('min', 'p1', 'p5')
     pool |= zip(('worst', 'worse', 'bad'), map(pool.get, ends))

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import json
 import re
 import socket
 import subprocess
@@ -24,6 +25,8 @@ SUMMARY = '{} alarms, 0 stalls, 500 frames, 13 of them without a valid score\n'
 WHOLE = lines(50, lambda i: i)
 UNTIMED = re.sub('pts_time:\\S*', 'pts_time:NOPTS', LOG)
 
+WARNING = 'quality-gate: warning: {}: {} is better, and these alarms are for good values. Use --{} for bad ones\n'
+
 # Alarms: (start, raised, end) and the time of the worst value where that is not the start. An end of None is the log's.
 ALARMS = {
     '--above 60': [(2, 2, 2.52), (4, 4, 7), (8, 8, 10), (15, 15, None)],
@@ -40,8 +43,8 @@ ALARMS = {
 }
 
 
-def told(alarms, worst):
-    """What is printed of them."""
+def output(alarms, worst):
+    """The lines that report alarms."""
     text = ''
     for start, raised, end, *at in alarms:
         text += (f'alarm_start:{start:.6f} alarm_raised:{raised:.6f}\n'
@@ -52,7 +55,7 @@ def told(alarms, worst):
 
 @pytest.fixture
 def gate(tmp_path):
-    """Runs the gate on a log; says its exit code, and what it prints."""
+    """Run the gate on a log, and return its exit code and output."""
     def run(text, options):
         if text is not None:
             (tmp_path / 'log').write_text(text)
@@ -65,8 +68,39 @@ def gate(tmp_path):
 def test_alarms(gate, options):
     alarms = ALARMS[options]
     worst = 40 if '--below' in options else 1 if 'raw' in options else 70
-    assert gate(LOG, options) == (1 if alarms else 0, told(alarms, worst),
-                                  f'quality-gate: {"BROKEN" if alarms else "passed"}: ' + SUMMARY.format(len(alarms)))
+    warning = WARNING.format('score', 'lower', 'above') * ('--below' in options)
+    code, out, err = gate(LOG, options)
+    assert (code, out) == (1 if alarms else 0, output(alarms, worst))
+    assert err == f'{warning}quality-gate: {"FAILED" if alarms else "passed"}: ' + SUMMARY.format(len(alarms))
+    # the same as JSON
+    code, found, err = gate(LOG, options + ' --json')
+    *events, summary = map(json.loads, found.splitlines())
+    assert [{name: value for name, value in event.items() if name != 'event'} for event in events] == \
+        [{name: float(value) for name, value in (word.split(':') for word in line.split())} for line in out.splitlines()]
+    assert [event['event'] for event in events] == ['alarm_start', 'alarm_end'] * len(alarms)
+    assert summary == {'event': 'summary', 'result': 'FAILED' if alarms else 'passed', 'alarms': len(alarms), 'stalls': 0,
+                       'frames': 500, 'invalid': 13, 'incomplete_lines': 0, 'time_jumps': 0}
+    assert (code, err) == (bool(alarms), warning)
+
+
+def test_json_of_infinite(gate):
+    """JSON has no infinite numbers."""
+    out = gate('n:1 psnr_avg:inf psnr_y:inf\n', '--above 60 --fps 25 --json')[1]
+    assert json.loads(out.splitlines()[1])['worst'] is None and 'Inf' not in out and 'NaN' not in out
+
+
+@pytest.mark.parametrize('text, metric, better', [
+    (WHOLE, 'score', 'lower'), (WHOLE, 'raw', 'lower'), (WHOLE.replace('raw', 'hi'), 'score', 'lower'),
+    (WHOLE.replace('raw', 'cambi'), 'score', 'higher'), (WHOLE.replace('score', 'All'), 'All', 'higher'),
+    (WHOLE.replace('score', 'psnr_avg'), 'psnr_avg', 'higher'), (WHOLE.replace('score', 'foo').replace('raw', 'bar'), 'foo', None),
+    (document([{'score': 50}] * 2, direction='higher is better'), 'score', 'higher'),
+    ('n:    1  XPSNR y: 36.1234  XPSNR u: 40.1234\n', 'xpsnr.score', 'higher')])
+def test_direction(gate, text, metric, better):
+    """A limit on the side of good values is warned of; it may be wanted, so the exit code is that of the alarms."""
+    for side, other, good in ('above', 'below', 'higher'), ('below', 'above', 'lower'):
+        code, _, err = gate(text, f'--{side} 45 --fps 25 --metric {metric}')
+        assert code == ('FAILED' in err)
+        assert (WARNING.format(metric, better, other) in err) == ('warning' in err) == (better == good)
 
 
 def test_numbers(gate):
@@ -74,22 +108,39 @@ def test_numbers(gate):
     options = '--above 60 --for 1s --recover 1500ms'
     frames = [dict(zip(('score', 'valid'), map(int, found))) for found in re.findall(r'score:(\d+) .*valid:(\d)', LOG)]
     for text in document(frames), UNTIMED:
-        assert gate(text, options + ' --fps 25')[:2] == (1, told(ALARMS[options], 70))
-        assert gate(text, options)[::2] == (
-            2, "quality-gate: 'log': has no times: give the frames per second with --fps\n")
+        assert gate(text, options + ' --fps 25')[:2] == (1, output(ALARMS[options], 70))
+        for untimed in options, '--above 60':
+            assert gate(text, untimed) == (
+                2, '', "quality-gate: 'log': has no times: give the frames per second with --fps\n")
     code, _, err = gate(LOG.replace('pts_time:0.76', 'pts_time:NOPTS x:'), '--above 60 --for 1s')
     assert code == 1 and '14 of them without' in err
-    # a run that was stopped is told of
-    assert 'it has no "eof": true' in gate(document(frames, eof=False), '--above 99')[2]
+    assert 'it has no "eof": true' in gate(document(frames, eof=False), '--above 99 --fps 25')[2]
+
+
+def test_xpsnr(gate):
+    """Lines of xpsnr's own stats_file; the score is that of the worst plane."""
+    text = ''.join(f'n: {n:4}  XPSNR y: {50 - n:.4f}  XPSNR u: {40 - n:.4f}  XPSNR v: {45 - n:.4f}\n' for n in range(1, 11))
+    text += '\nXPSNR average, 10 frames  y: 44.5  u: 34.5  v: 39.5  (minimum: 34.5)\n'
+    assert gate(text, '--below 32.5 --fps 1')[1] == \
+        'alarm_start:7.000000 alarm_raised:7.000000\nalarm_start:7.000000 alarm_end:9.000000 alarm_duration:2.000000 ' \
+        'worst:30.000000 worst_time:9.000000 open:1\n'
+    assert 'worst:40.000000' in gate(text, '--below 41 --fps 1 --metric xpsnr.y')[1]
 
 
 def test_time_goes_back(gate):
-    """A sender that begins again: what lasts goes on, in the new count of time."""
+    """If a sender restarts, time and alarms continue: an alarm has one start."""
     code, out, err = gate(LOG + LOG, '--above 60 --for 4s')
     assert (code, out) == (1, 'alarm_start:15.000000 alarm_raised:19.000000\n'
-                           'alarm_start:-4.960000 alarm_end:0.000000 alarm_duration:4.960000 worst:70.000000 '
-                           'worst_time:-4.960000\n' + told([(15, 19, None)], 70))
-    assert err.startswith('quality-gate: time goes back from 19.960000 to 0.000000: it is counted on from there\n')
+                           'alarm_start:15.000000 alarm_end:19.960000 alarm_duration:4.960000 worst:70.000000 '
+                           'worst_time:15.000000\n' + re.sub(
+                               r'(start|end|time|raised):(\d+\.\d+)', lambda m: f'{m[1]}:{float(m[2]) + 19.96:f}', output([(15, 19, None)], 70)))
+    assert err == 'quality-gate: time goes back from 19.960000 to 0.000000: it is counted on from there\n' \
+        'quality-gate: FAILED: 2 alarms, 0 stalls, 1000 frames, 26 of them without a valid score\n'
+    # times that begin below 0 do not go back
+    assert gate(WHOLE.replace('pts_time:0.000000', 'pts_time:-0.040000'), '--above 99')[2].count('\n') == 1
+    # further ones are counted
+    code, _, err = gate(''.join(reversed(WHOLE.splitlines(keepends=True))), '--above 99 --window 1s')
+    assert code == 0 and len(err.splitlines()) == 3 and 'log: its time went back 49 times\n' in err
 
 
 @pytest.mark.parametrize('options, first, end', [
@@ -97,7 +148,7 @@ def test_time_goes_back(gate):
     ('--above 99 --stale 200ms --stop', 'stale_start:2.360000 stale:1\n', 1),
     ('--above 99 --stale 200ms', 'stale_start:2.360000 stale:1\n', None)])
 def test_live(options, first, end):
-    """What is told while the pipe is open; with --stop it ends then."""
+    """Events are printed while the pipe is open; with --stop the tool ends then."""
     process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], *options.split(), '-'], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     rows = LOG.splitlines(keepends=True)
@@ -112,23 +163,52 @@ def test_live(options, first, end):
     assert process.wait(timeout=60) == 1
 
 
+@pytest.mark.parametrize('options, start, end', [
+    ('', 'stale_start:NOPTS stale:1', 'stale_end:5.000000 stale:0'),
+    ('--json', '{"event": "stale_start", "stale_start": null, "stale": 1}', '{"event": "stale_end", "stale_end": 5.0, "stale": 0}')])
+def test_stale_first(options, start, end):
+    """A stall before the first frame has no time; it ends with the frame, also by --fps."""
+    for frame in 'n:1 pts:5 pts_time:5.0 score:1\n', 'n:126 score:1 raw:1\n':
+        process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '9', '--stale', '100ms', '--fps', '25', *options.split(), '-'],
+                                   text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert process.stdout.readline() == start + '\n'
+        assert process.communicate(frame, timeout=60)[0].splitlines()[0] == end
+        assert process.returncode == 1
+
+
+def test_live_json(tmp_path):
+    """Alarms of JSON are reported while it is written."""
+    with open(tmp_path / 'out', 'w') as out, subprocess.Popen(
+            [sys.executable, TOOLS['quality-gate'], '--above', '9', '--fps', '25', '-'], text=True, stdin=subprocess.PIPE, stdout=out,
+            stderr=subprocess.PIPE) as process:
+        process.stdin.write('{"filter": "bliinds",\n"frames": [\n{"frameNum": 0, "metrics": {"score": 50}},\n')
+        process.stdin.flush()
+        try:
+            wait_for((tmp_path / 'out').read_text)
+        finally:
+            err = process.communicate(timeout=60)[1]
+    assert (tmp_path / 'out').read_text() == 'alarm_start:0.000000 alarm_raised:0.000000\n'
+    assert process.returncode == 2 and 'this JSON is incomplete' in err
+
+
 GLUED = re.sub(r' score:19.*\n', ' ', WHOLE)
 
 
 @pytest.mark.parametrize('text, options, code, message', [
     # they may have been bad where they end, or have lost the end of a line
-    (WHOLE[:-30], '--above 60', 2, 'NOT WHOLE: 0 alarms, 0 stalls, 49 frames'),
-    (WHOLE[:-30], '--above 40', 1, 'BROKEN: 1 alarms, 0 stalls, 49 frames'),
-    (GLUED, '--above 60', 2, 'left out, since they are not whole: 1 lines\n'
-     'quality-gate: NOT WHOLE: 0 alarms, 0 stalls, 48'),
+    (WHOLE[:-30], '--above 60', 2, 'INCOMPLETE: 0 alarms, 0 stalls, 49 frames'),
+    (WHOLE[:-30], '--above 40', 1, 'FAILED: 1 alarms, 0 stalls, 49 frames'),
+    (GLUED, '--above 60', 2, 'incomplete lines, which are left out: 1\nquality-gate: INCOMPLETE: 0 alarms, 0 stalls, 48'),
     (None, '--above 60', 2, "'log': cannot be read: No such file or directory"),
     (lines(3, lambda i: 5, lambda i: False), '--above 60', 2,
      'none of its 3 frames has a valid number'),
-    (document([]), '--above 60', 2, 'none of its 0 frames has a valid number'),
+    (document([]), '--above 60 --fps 25', 2, 'none of its 0 frames has a valid number'),
     (WHOLE, '--above 60 --metric foo', 2, "'log': there is no foo in it; it has score, raw, valid: name one with --metric"),
     (WHOLE, '--above nan', 2, 'must be a number'),
-    (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is no duration such as 2s, 500ms or 1m"),
-    (WHOLE, '--above 60 --fps 0', 2, '--fps must be above 0'),
+    (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03"),
+    (WHOLE, '--above 1_0', 2, 'must be a number'),
+    (WHOLE, '--above 60 --fps 0', 2, 'and --fps from 0.000001 to 1000000'),
+    (UNTIMED, '--above 60 --fps 1e-300', 2, 'and --fps from 0.000001 to 1000000'),
     (WHOLE, '--above 60 --listen x', 2, 'cannot listen at x: ')])
 def test_errors(gate, text, options, code, message):
     got, _, err = gate(text, options)

@@ -6,6 +6,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import ast
+import itertools
 import json
 import math
 import os
@@ -14,10 +15,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
-from common import ROOT, TOOLS, document
+from common import ROOT, TOOLS, document, ffmpeg, video
 
 import quality_logs
 from quality_common import ToolError
@@ -110,8 +112,12 @@ def test_mutated(log, edits, is_json):
 @pytest.mark.parametrize('text, message', [
     ('', 'is empty'), ('some text\n', "is no log that is known here; its first line is 'some text'"),
     ('n:1 pts:0 pts_time:0.0 sco', 'is no log that is known here'),
-    ('{"frames": [{"fra', 'this JSON is not whole, or '),
-    ('{"pictures": []}', "not in the shape of libvmaf (KeyError('frames'))"),
+    ('{"frames": [{"fra', 'this JSON is incomplete, or '),
+    ('{"pictures": []}', "not in the shape of libvmaf (ValueError('no frames, or text after the end'))"),
+    ('{"frames": []} {', "not in the shape of libvmaf (ValueError('no frames, or text after the end'))"),
+    ('{"frames": [' + '[' * 100000, 'this JSON is incomplete, or '),
+    ('text\n' * 500000 + 'n:1 score:1\n', "is no log that is known here; its first line is 'text'"),
+    ('n:1 ' + 'a:1 ' * 20000 + '\n', 'has a line of more than 64 KiB: it is not a log'),
     ('{"frames": [{"n": 1}]}', "not in the shape of libvmaf (KeyError('frameNum'))")])
 def test_bad_logs(tmp_path, text, message):
     (tmp_path / 'log').write_text(text)
@@ -146,14 +152,104 @@ def test_metrics(names, header, asked, name, of, highest):
     assert (found, metric.filter, metric.highest) == (name, of, highest)
 
 
+def gate(data, kilobytes, seconds=60):
+    """Run quality-gate with limited memory, as it begins to read from a pipe that does not end."""
+    process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '--fps', '25', '-'],
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (kilobytes << 10, kilobytes << 10)))
+    return process.communicate(data, timeout=seconds)[1], process.returncode
+
+
 @pytest.mark.parametrize('begin', [b'', b'n:1 score:1\nn:2 '])
 def test_gigantic(begin):
-    """The memory for a line has an end, whatever comes before it."""
-    process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '-'], stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20)))
-    _, err = process.communicate(begin + b'x' * (8 << 20), timeout=120)
-    assert process.returncode == 2 and b'has a line of more than 1 MiB' in err
+    """The memory for a line is limited, whatever comes before it."""
+    err, code = gate(begin + b'x' * (8 << 20), 200000)
+    assert code == 2 and b'has a line of more than 64 KiB' in err
+
+
+ENDLESS = {
+    'header': (b'{', b'"a": [[], {}],'), 'list': (b'{"a": [', b'{},'), 'frame': (b'{"frames": [{"frameNum": 0, "metrics": {', b'"a": 1,'),
+    'string': (b'{"filter": "', b'x'), 'spaces': (b'{"frames": [', b' \n'), 'nested': (b'{"a": ', b'[\n')}
+
+
+@pytest.mark.parametrize('name', ENDLESS)
+def test_gigantic_json(name):
+    """So is that for JSON, and its time is linear."""
+    begin, part = ENDLESS[name]
+    err, code = gate(begin + part * ((4 << 20) // len(part)), 80000)
+    assert code == 2 and err.startswith(b"quality-gate: '-': this JSON is incomplete") and err.count(b'\n') == 1
+
+
+def test_large_json(tmp_path):
+    """Frames of JSON take no memory, and are found in any layout."""
+    text = document([{'score': n / 1000, 'raw': 1} for n in range(15000)])
+    for layout in text, json.dumps(json.loads(text), indent=1):
+        assert gate(layout.encode(), 80000) == (
+            b'quality-gate: FAILED: 1 alarms, 0 stalls, 15000 frames, 0 of them without a valid score\n', 1)
+    (tmp_path / 'log').write_text(text)
+    assert [frame.fields['score'] for frame in quality_logs.Log(str(tmp_path / 'log'))] == [n / 1000 for n in range(15000)]
+
+
+@pytest.mark.parametrize('rows, columns', [(1, 7000), (300, 100)])
+def test_many_names(tmp_path, rows, columns):
+    """Time is linear in the number of names: of a line, or of all lines."""
+    names = [[f'k{row}x{column}' for column in range(columns)] for row in range(rows)]
+    log = quality_logs.Log('')
+    begin = time.process_time()
+    name, metric = log.choose(None, dict.fromkeys([*itertools.chain(*names), 'score', 'raw']))
+    assert (name, metric.filter) == ('score', 'bliinds')
+    with pytest.raises(ToolError) as error:
+        log.choose('none', dict.fromkeys(itertools.chain(*names)))
+    assert time.process_time() - begin < 20 and len(str(error.value)) < 2000
+
+
+@pytest.mark.parametrize('text, value', [
+    ('1', 1), ('-1.5', -1.5), ('+.5', .5), ('5.', 5), ('1e-05', 1e-5), ('1E3', 1000), ('inf', math.inf), ('-INF', -math.inf), *((text, math.nan) for text in ('nan', '', '1_0', '１０', '٣', '0x10', '1e', 'e5', '.', ' 1', '1\n', '1,5', 'infinity', True, None, [1], {},
+                                    '1e16', '1e999', '9' * 400))])
+def test_number(text, value):
+    """Numbers are decimal and ASCII."""
+    assert math.isclose(quality_logs.number(text), value) or math.isnan(value) and math.isnan(quality_logs.number(text))
+
+
+def test_xpsnr(tmp_path):
+    (tmp_path / 'log').write_text('n:    1  XPSNR y: 37.8360  XPSNR u: inf  XPSNR v: 34.3095\nn: 2000  XPSNR y: inf\n')
+    assert list(quality_logs.Log(str(tmp_path / 'log'))) == [
+        Frame(0, None, {'xpsnr.xpsnr.y': '37.8360', 'xpsnr.xpsnr.u': 'inf', 'xpsnr.xpsnr.v': '34.3095', 'xpsnr.score': '34.3095'}),
+        Frame(1999, None, {'xpsnr.xpsnr.y': 'inf', 'xpsnr.score': 'inf'})]
+
+
+@pytest.mark.parametrize('metric', quality_logs.METRICS)
+def test_means(metric):
+    """Means are finite for all finite values, and within them; those of decibels are as in ffmpeg's summaries."""
+    for values in [1, 2, 4], [-4000, 1], [1e15, -1e15], [30.0] * 5:
+        assert min(values) <= quality_logs.mean(values, metric) <= max(values)
+    assert quality_logs.mean([math.inf] * 2, metric) == math.inf
+    if metric.decibels:
+        of = [10 ** (-value / metric.decibels) for value in (20, 30, 50)]
+        assert quality_logs.mean([20, 30, 50], metric) == pytest.approx(-metric.decibels * math.log10(sum(of) / 3))
+        assert quality_logs.mean([20, math.inf], metric) == pytest.approx(20 + metric.decibels * math.log10(2))
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=300))
+def test_percentiles(values):
+    """The percentile is the least value that at least p % of all do not exceed."""
+    pool = quality_logs.pooled(values, quality_logs.METRICS[0])
+    for p in quality_logs.PERCENTILES:
+        found = pool[f'p{p}']
+        assert found in values and sum(value <= found for value in values) * 100 >= p * len(values)
+        assert sum(value < found for value in values) * 100 < p * len(values)
+
+
+def test_filter_percentiles(tmp_path):
+    """They are those of a filter's own summary."""
+    video(tmp_path / 'v.mp4', '-c:v mpeg4 -q:v 20', 4)
+    ffmpeg('-bsf:v', 'quantizer_metadata', '-i', tmp_path / 'v.mp4', '-vf', f'bliinds=f={tmp_path}/lines:log_path={tmp_path}/json', '-f', 'null', '-')
+    summary = json.loads((tmp_path / 'json').read_text())['pooled_metrics']['score']
+    for path in 'lines', 'json':
+        values = [quality_logs.number(frame.fields['score']) for frame in quality_logs.Log(str(tmp_path / path))]
+        pool = quality_logs.pooled(values, quality_logs.METRICS[2])
+        for name, value in summary.items():
+            assert abs(pool[name] - value) < (.0051 if name[0] == 'p' else 1e-5), name
 
 
 def test_python_of_debian_12():

@@ -26,7 +26,7 @@ def test_numbers(tmp_path):
     assert worst(page) == [('90.00', 50), ('80.00', 75), ('70.00', 175), ('20.25', 249), ('20.22', 224), ('20.15', 150)]
     assert [(mark['x'], mark['text']) for mark in page.data['time']['charts'][0]['marks'][:2]] == [(2, 1), (3, 2)]
     assert page.notes == ['1 of 250 frames without a number: left out',
-                          '1 of 250 frames not valid (black or flat: there is nothing to score): left out']
+                          '1 of 250 frames not valid (black, flat or damaged: there is nothing to score): left out']
     # higher is better
     (tmp_path / 'ssim').write_text(re.sub(r'.*nan.*\n', '', text.replace(' score:', ' All:')))
     page = report(tmp_path, tmp_path / 'ssim', '--metric', 'All', '--worst', 3)
@@ -47,8 +47,8 @@ def test_several(tmp_path):
     (tmp_path / 'b').write_text(lines(20, lambda i: i * 2))
     page = report(tmp_path, tmp_path / 'a', tmp_path / 'b', '--worst', 1)
     assert page.rows[0][:4] == ['frames', 'not valid', 'mean', 'min']
-    assert page.rows[1] == ['a', '10', '0', *'4.50 0.00 0.09 0.45 0.90 4.50 8.10 8.55 8.91 9.00 4.50 0:00:00'.split()]
-    assert page.rows[2] == ['b', '20', '0', *'19.00 0.00 0.38 1.90 3.80 19.00 34.20 36.10 37.62 38.00 19.00 0:00:00'.split()]
+    assert page.rows[1] == ['a', '10', '0', *'4.50 0.00 0.00 0.00 0.00 4.00 8.00 9.00 9.00 9.00 4.50 0:00:00'.split()]
+    assert page.rows[2] == ['b', '20', '0', *'19.00 0.00 0.00 0.00 2.00 18.00 34.00 36.00 38.00 38.00 19.00 0:00:00'.split()]
     assert worst(page) == [('9.00', 9), ('38.00', 19)]
     page = report(tmp_path, tmp_path / 'a', '-m', 'score', '-m', 'raw', '--worst', 1)
     assert page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
@@ -57,6 +57,60 @@ def test_several(tmp_path):
     page = report(tmp_path, tmp_path / 'a', tmp_path / 'json', '--video', tmp_path / 'a.mp4', '--ffmpeg', FFMPEG, '--worst', 1)
     assert not page.data['time']['isTime'] and page.times(1) == [0, 1, 2, 3, 4] and len(page.pictures()) == 1
     assert page.cards == [['1', '9.00', 'frame 9'], ['1', '4.00', 'frame 4']]
+
+
+@pytest.mark.parametrize('log, options, title', [
+    ('a.log', '--video v.mp4', 'v.mp4'), ('a.log b.log', '--video v.mp4 --video w/v.mp4', 'v.mp4, w/v.mp4'),
+    ('a.log b.log', '--video v.mp4', 'v.mp4, b.log'), ('a.log b.log', '--video v.mp4 --video v.mp4', 'a.log, b.log'),
+    ('json', '', 'e\\x1b.mp4'), ('- json', '--video v.mp4 --video w/x.mp4', 'v.mp4, x.mp4'), ('fifo', '', 'fifo')])
+def test_titles(tmp_path, log, options, title):
+    """A page is named after its videos."""
+    for name in 'a.log', 'b.log':
+        (tmp_path / name).write_text(lines(3, lambda i: i))
+    (tmp_path / 'json').write_text(document([{'score': 1}], encode='x/e\x1b.mp4'))
+    os.mkfifo(tmp_path / 'fifo')
+    os.mkdir(tmp_path / 'w')
+    for name in 'v.mp4', 'w/v.mp4', 'w/x.mp4':
+        (tmp_path / name).touch()
+    feeder = subprocess.Popen('exec cat a.log >fifo', shell=True, cwd=tmp_path)
+    with open(tmp_path / 'a.log') as stdin:
+        page = report(tmp_path, *log.split(), *options.split(), '--worst', 0, '--fps', 25, '--ffmpeg', FFMPEG, cwd=tmp_path, stdin=stdin)
+    feeder.kill()
+    feeder.wait()
+    assert f'<title>{title}</title>' in page.text and f'<h1>{title}</h1>' in page.text
+
+
+def test_damage(tmp_path):
+    """Damaged frames are counted, from marks of lines or the total of JSON."""
+    rows = lines(50, lambda i: i, lambda i: i % 10).splitlines()
+    text = '\n'.join(row + ' damaged:1' * (i < 7) + ' reference_damaged:1' * (i == 20) for i, row in enumerate(rows)) + '\n'
+    (tmp_path / 'log').write_text(text)
+    (tmp_path / 'json').write_text(document([{'score': 1, 'basis': i % 3} for i in range(9)], aggregate_metrics={'damaged': 12, 'frames': 99}))
+    notes = ['7 frames damaged: the decoder concealed errors', '1 frames compared with a damaged reference']
+    assert report(tmp_path, tmp_path / 'log').notes[1:] == notes
+    page = report(tmp_path, tmp_path / 'json')
+    assert page.notes == ['12 frames damaged: the decoder concealed errors']
+    assert '3 frames scored by the bitstream, 3 by the model of flat pictures, 3 by the pixels alone.' in page.paragraphs
+    (tmp_path / 'json').write_text(document([{'score': 1}], aggregate_metrics={'damaged': 0}))
+    assert not report(tmp_path, tmp_path / 'json').notes
+    (tmp_path / 'json').write_text(document([{'score': 1}], aggregate_metrics=[1]))
+    assert not report(tmp_path, tmp_path / 'json').notes
+
+
+def test_few_frames(tmp_path):
+    """The tiles of percentiles name the number of frames."""
+    (tmp_path / 'log').write_text(lines(7, lambda i: i, lambda i: i))
+    assert '<b>6.00</b><span>or worse: 5 % of 6 frames</span>' in report(tmp_path, tmp_path / 'log').text
+
+
+def test_xpsnr(tmp_path):
+    """The lines that the filter writes."""
+    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:d=0.4', '-f', 'lavfi', '-i', 'testsrc2=s=64x48:d=0.4,noise=alls=20', '-lavfi',
+           f'xpsnr=f={tmp_path}/log', '-f', 'null', '-')
+    page = report(tmp_path, tmp_path / 'log')
+    found = [min(map(float, re.findall(r'XPSNR [yuv]: +(\S+)', row))) for row in (tmp_path / 'log').read_text().splitlines() if row.startswith('n')]
+    assert page.curve() == pytest.approx(found) and len(found) == 10
+    assert 'XPSNR, dB (xpsnr.score): 0..100, higher is better' in page.paragraphs
 
 
 def test_film(tmp_path):
@@ -140,25 +194,62 @@ def test_pictures(tmp_path, name):
                           'Was the log made of another video?']
 
 
+def test_titles_of_videos(tmp_path):
+    """Tags of a file are not taken for its times."""
+    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=0.4', '-c:v', 'mpeg4', '-metadata', 'title=pts: 99000000 #tb 0: 1/3', tmp_path / 'v.mp4')
+    (tmp_path / 'log').write_text(lines(10, lambda i: i))
+    page = report(tmp_path, tmp_path / 'log', '--video', tmp_path / 'v.mp4', '--ffmpeg', FFMPEG, '--worst', 2)
+    assert len(page.pictures()) == 1 and not page.notes
+
+
+@pytest.mark.parametrize('arguments', [
+    'log -o log', 'log -o ./log', 'log -o hard', 'log -o soft', '- -o log', 'log --video v.mkv -o v.mkv', 'log --source v.mkv -o v.mkv',
+    '-o log other', '-o v.mkv log'])
+def test_inputs_stay(tmp_path, arguments):
+    """Neither an input nor any other file that is not a page is overwritten."""
+    (tmp_path / 'log').write_text(lines(3, lambda i: i))
+    (tmp_path / 'other').write_text(lines(3, lambda i: 5))
+    (tmp_path / 'v.mkv').write_bytes(b'\x1a\x45\xdf\xa3' * 9)
+    os.link(tmp_path / 'log', tmp_path / 'hard')
+    os.symlink('log', tmp_path / 'soft')
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with open(tmp_path / 'log') as stdin:
+        done = tool('quality-report', *arguments.split(), cwd=tmp_path, stdin=stdin)
+    assert done.returncode == 2 and re.search('would overwrite the input|exists and is not a page', done.stderr)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before and os.path.islink(tmp_path / 'soft')
+
+
+def test_page_is_replaced(tmp_path):
+    """An older page keeps its mode, by any name; its link stays one."""
+    (tmp_path / 'log').write_text(lines(3, lambda i: i))
+    (tmp_path / 'page').touch(mode=0o600)
+    os.symlink('page', tmp_path / 'link')
+    for _ in range(2):
+        done = tool('quality-report', 'log', '-o', 'link', cwd=tmp_path)
+        assert not done.returncode and os.path.islink(tmp_path / 'link'), done.stderr
+        assert (tmp_path / 'page').stat().st_mode & 0o777 == 0o600 and 'DOCTYPE' in (tmp_path / 'page').read_text()
+
+
 def test_names(tmp_path):
     """Whatever they have in them."""
     odd = 'a \'"<b>&amp;$(touch pwned)%d {{script}} é\n<script>alert(1)<!--.log'
     (tmp_path / odd).write_text(lines(30, lambda i: i))
     page = report(tmp_path, './' + odd, cwd=tmp_path)
-    assert '<title>a &#39;&#34;&lt;b&gt;&amp;amp;$(touch pwned)%d {{script}} é?&lt;script&gt;' in page.text
+    assert '<title>a &#39;&#34;&lt;b&gt;&amp;amp;$(touch pwned)%d {{script}} é\\n&lt;script&gt;' in page.text
     (tmp_path / os.fsdecode(b'\xff.log')).write_text(lines(3, lambda i: i))
-    assert '?.log' in report(tmp_path, os.fsdecode(os.fsencode(tmp_path) + b'/\xff.log')).text.replace('\ufffd', '?')
+    assert '<title>\\udcff.log</title>' in report(tmp_path, os.fsdecode(os.fsencode(tmp_path) + b'/\xff.log')).text
     assert 'pwned' not in os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize('arguments, message', [
-    ('log -o none/page.html', "'none/page.html' cannot be written: No such file or directory\n"),
-    ('log -o /dev/full', "'/dev/full' cannot be written: No space left on device\n"),
+    ('log -o none/page.html', "cannot write 'none/page.html': No such file or directory\n"),
+    ('log -o /dev/full', "cannot write '/dev/full': No space left on device\n"),
     ('log --metric foo', "'log': there is no foo in it; it has score, raw, valid: name one with --metric\n"),
     ('none', "'none': cannot be read: No such file or directory\n"),
-    ('log --video log --ffmpeg ./none', './none cannot be run: name an ffmpeg with --ffmpeg\n'),
-    ('log --fps 0', '--fps must be above 0, and --worst from 0 to 1000\n'),
-    ('log --worst -1', '--fps must be above 0, and --worst from 0 to 1000\n'),
+    ('log --video log --ffmpeg ./none', 'cannot run ./none: name an ffmpeg with --ffmpeg\n'),
+    ('log --fps 0', '--fps must be from 0.000001 to 1000000, and --worst from 0 to 1000\n'),
+    ('log --fps 1e-9', '--fps must be from 0.000001 to 1000000, and --worst from 0 to 1000\n'),
+    ('log --worst -1', '--fps must be from 0.000001 to 1000000, and --worst from 0 to 1000\n'),
     ('log --video a --video b', 'more videos than logs\n'),
     ('foo --metric foo', "'foo': which end of foo is the better one? Say it with --better\n"),
     ('log psnr', "these logs have different scales: 'log': score, 0..100, lower is better; 'psnr': psnr_avg, "
@@ -170,7 +261,7 @@ def test_errors(tmp_path, arguments, message):
     (tmp_path / 'psnr').write_text(lines(3, lambda i: 5).replace('score', 'psnr_avg').replace(' raw:1', ''))
     (tmp_path / 'foo').write_text(json.dumps({'frames': [{'frameNum': 0, 'metrics': {'foo': 1}}]}))
     done = tool('quality-report', *arguments.split(), cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr.endswith(message), done.stderr
+    assert done.returncode == 2 and done.stderr.endswith(message) and 'Traceback' not in done.stderr, done.stderr
     assert sorted(os.listdir(tmp_path)) == ['foo', 'log', 'psnr']
 
 

@@ -65,7 +65,8 @@ def judge(job, encoded, reference, scratch):
              '[s]' + (scored % 'shown.json' if job.is_scaled else 'nullsink'),
              '[1:v]%s,format=yuv420p10[r]' % TIME,
              "[m][r]vmaf=log_path=vmaf.json:model='%s'[out]" % model]
-    bsf = quality_common.bitstream_filters(common.program, encoded)
+    stream = quality_common.video_stream(quality_common.probe(common.program, encoded))
+    bsf = quality_common.bitstream_filters(common.program, stream['codec_name'])
     common.run(['-bsf:v', bsf, '-i', encoded, '-i', reference, '-filter_complex_threads', '1',
                 '-filter_complex', ';'.join(graph), '-map', '[out]', '-f', 'null', '-'], scratch)
     logs = {}
