@@ -163,7 +163,8 @@ def find_ffmpeg(name):
 def find_ffprobe(ffmpeg):
     """The ffprobe beside an ffmpeg, or that in PATH."""
     folder, name = os.path.split(ffmpeg)
-    beside = os.path.join(folder, name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe')
+    name = name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe'     # of a script
+    beside = os.path.join(folder, name)
     ffprobe = shutil.which(beside) or shutil.which('ffprobe')
     if not ffprobe:
         raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')

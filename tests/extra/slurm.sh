@@ -85,7 +85,8 @@ check "slurm: quality-farm scores three files as an array, and reports a failed 
 refused() {
     seq 5 | sed 's/.*/a.avi -ss 0.& -t 0.1/' > list
     timeout 120 "$farm" --ffmpeg "$ffmpeg" -o many --slurm --list list > /dev/null 2> err
-    [ $? = 2 ] && grep -q 'refused an array of .* tasks.*MaxArraySize' err || { cat err; return 1; }
+    [ $? = 2 ] || return
+    grep "refused an array of .* tasks.*MaxArraySize" err
 }
 check "slurm: an array that is too large is reported" refused
 

@@ -95,7 +95,7 @@ def test_list(farm, tmp_path):
     done = farm('--list', 'list')
     assert done.returncode == 2 and 'Traceback' not in done.stderr
     for line in 'list:6: No closing quotation', r'a\\x00b.avi failed', 'list:8: a row is', 'list:9: a row is', \
-            "list:10: 'x' is not a duration", '-ss|a b.avi failed: there are no frames':
+            "list:10: 'x' is not a duration", '-ss|a b.avi failed: no frame was decoded':
         assert re.search(line, done.stderr), line
     options, states, frames = summary('options', 'state', 'frames')
     good = [row for row in zip(options, frames, states) if row[2] == 'ok']
