@@ -19,7 +19,7 @@ packages() { # job
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo "libclang-rt-$(tr -dc 0-9 <<< "$clang")-dev" ;;
     check) echo git g++ jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
-                parallel? python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
+                python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
                 libjs-dygraphs? ;;
     esac
 }

@@ -7,7 +7,10 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import argparse
+import concurrent.futures
+import contextlib
 import functools
+import glob
 import json
 import os
 import re
@@ -16,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from typing import NamedTuple
 
 # Exit codes of all tools, including ffcrf.
@@ -29,6 +33,8 @@ SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpe
 
 # Seconds of the units of a duration, in the order in which they are written.
 UNITS = {'h': 3600, 'm': 60, 's': 1, 'ms': 0.001, '': 1}
+
+_running = set()    # the processes of run_process(), in all threads
 
 
 class ToolError(Exception):
@@ -161,7 +167,8 @@ def find_ffmpeg(name):
 def find_ffprobe(ffmpeg):
     """The ffprobe beside an ffmpeg, or that in PATH."""
     folder, name = os.path.split(ffmpeg)
-    beside = os.path.join(folder, name.replace('ffmpeg', 'ffprobe'))
+    name = name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe'     # of a script
+    beside = os.path.join(folder, name)
     ffprobe = shutil.which(beside) or shutil.which('ffprobe')
     if not ffprobe:
         raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')
@@ -186,15 +193,37 @@ class Done(NamedTuple):
         return re.sub(r' @ 0x[0-9a-f]+(?=\])', '', first)
 
 
+def _family(pid):
+    """The ids of a process and of those that it has started: an ffmpeg may be a script."""
+    found = [int(pid)]
+    for path in glob.glob(f'/proc/{pid}/task/*/children'):
+        with contextlib.suppress(OSError), open(path, encoding='utf-8') as file:
+            for child in file.read().split():
+                found += _family(child)
+    return found
+
+
 def _activity(pid):
-    """A value that changes while a process uses the CPU or writes; None if it has ended."""
-    try:
-        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
-            times = file.read().rpartition(')')[2].split()[11:13]
-        with open(f'/proc/{pid}/io', encoding='utf-8') as file:
-            return times, file.read().splitlines()[1]       # wchar
-    except (OSError, IndexError):
-        return None
+    """A value that changes while a process, or one that it has started, uses the CPU or writes;
+    None if it has ended."""
+    found = []
+    for member in _family(pid):
+        try:
+            with open(f'/proc/{member}/stat', encoding='utf-8', errors='replace') as file:
+                times = file.read().rpartition(')')[2].split()[11:13]
+            with open(f'/proc/{member}/io', encoding='utf-8') as file:
+                found.append((times, file.read().splitlines()[1]))      # wchar
+        except (OSError, IndexError):
+            if member == pid:
+                return None
+    return found
+
+
+def _kill(process):
+    """Kill a process of run_process() and what it has started."""
+    for member in _family(process.pid) if process.poll() is None else []:
+        with contextlib.suppress(OSError):
+            os.kill(member, signal.SIGKILL)
 
 
 def run_process(command, **options):
@@ -203,6 +232,7 @@ def run_process(command, **options):
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **options) as process:
         idle, last = 0, None
+        _running.add(process)
         try:
             while True:
                 try:
@@ -215,7 +245,33 @@ def run_process(command, **options):
                     raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no '
                                     f'progress for {idle} s')
         finally:
-            process.kill()
+            _kill(process)
+            _running.discard(process)
+
+
+def in_parallel(function, items, jobs, report=lambda done: None):
+    """Return the results of a function that runs programs, for each item in a thread of a pool.
+
+    report() gets the number of finished items after each one. If this is interrupted, the programs
+    are killed, and have ended before the exception continues.
+    """
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = []
+        try:
+            futures += [pool.submit(function, item) for item in items]
+            for done, _ in enumerate(concurrent.futures.as_completed(futures), 1):
+                report(done)
+        except BaseException:
+            for number in (signal.SIGINT, signal.SIGTERM):      # once is enough
+                signal.signal(number, signal.SIG_IGN)
+            pool.shutdown(wait=False, cancel_futures=True)
+            # a thread may be about to start its next program
+            while not all(future.done() for future in futures):
+                for process in list(_running):
+                    _kill(process)
+                time.sleep(0.02)
+            raise
+    return [future.result() for future in futures]
 
 
 def run_ffmpeg(ffmpeg, *options):

@@ -72,7 +72,7 @@ Maintainer: The FFmpeg quality project <ffmpeg-quality@localhost>
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f 1)
 Depends: libc6 (>= $glibc)$depends, python3 (>= 3.11)
 Recommends: python3-jinja2, libjs-dygraphs
-Suggests: python3-prometheus-client, parallel, slurm-client
+Suggests: python3-prometheus-client, slurm-client
 Conflicts: $other
 Description: FFmpeg with filters that score video, and tools around them
  The filters vmaf, bliinds, mad and ssim_cuda score each frame of a video, with

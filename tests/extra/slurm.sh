@@ -43,6 +43,7 @@ JobAcctGatherType=jobacct_gather/none
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 SlurmdParameters=config_overrides
 MpiDefault=none
+MaxArraySize=5
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=16818 CPUs=2 RealMemory=500
 PartitionName=all Nodes=n1 Default=YES
 END
@@ -63,13 +64,52 @@ for _ in {1..300}; do
 done
 
 scores() {
-    local name
-    for name in a b c; do
-        "$ffmpeg" -v error -f lavfi -i testsrc2=s=64x48:d=0.4 -c:v mjpeg "$name.avi" || return
+    local name status=0
+    mkdir "$tmp/a folder"
+    for name in a "b c" -d; do
+        "$ffmpeg" -v error -f lavfi -i testsrc2=s=64x48:d=0.4 -c:v mjpeg "./$name.avi" || return
     done
-    timeout 120 "$farm" --ffmpeg "$ffmpeg" -o farm --slurm a.avi b.avi c.avi || { cat daemons.log; return 1; }
-    cat farm/summary.csv
-    [ "$(grep -c '^[abc]\.avi,,ok,10,' farm/summary.csv)" = 3 ]
+    cp a.avi broken.avi
+    printf '#!/bin/sh\ncase "$*" in *broken.avi*-vf*) exit 1;; esac\nexec %q "$@"\n' "$ffmpeg" > failing
+    chmod +x failing
+    timeout 120 "$farm" --ffmpeg ./failing -o "$tmp/a folder/it's" --slurm -- a.avi "b c.avi" -d.avi broken.avi 2> err ||
+        status=$?
+    cat "$tmp/a folder/it's/summary.csv" err
+    [ $status = 2 ] || { cat daemons.log "$tmp/a folder/it's/slurm.log"; return 1; }
+    [ "$(grep -c "avi,,ok,10," "$tmp/a folder/it's/summary.csv")" = 3 ] &&
+        grep -q 'broken.avi failed: it ended with code 1' err
 }
-check "slurm: quality-farm scores three files as an array" scores
+check "slurm: quality-farm scores three files as an array, and reports a failed task" scores
+
+# An array of more tasks than the cluster allows is refused.
+refused() {
+    seq 5 | sed 's/.*/a.avi -ss 0.& -t 0.1/' > list
+    timeout 120 "$farm" --ffmpeg "$ffmpeg" -o many --slurm --list list > /dev/null 2> err
+    [ $? = 2 ] || return
+    grep "refused an array of .* tasks.*MaxArraySize" err
+}
+check "slurm: an array that is too large is reported" refused
+
+# An interruption cancels the array.
+cancelled() {
+    local pid
+    printf '#!/bin/sh\ncase "$*" in *-vf*) sleep 60;; esac\nexec %q "$@"\n' "$ffmpeg" > slow
+    chmod +x slow
+    "$farm" --ffmpeg ./slow -o slow.d --slurm a.avi 2> err &
+    pid=$!
+    for _ in {1..150}; do
+        [ "$(squeue -h -t running -o %T)" != RUNNING ] || break
+        sleep 0.2
+    done
+    kill -TERM $pid
+    wait $pid
+    [ $? = 130 ] || { cat err; return 1; }
+    for _ in {1..50}; do
+        [ "$(squeue -h)" ] || return 0
+        sleep 0.2
+    done
+    squeue
+    return 1
+}
+check "slurm: an interruption cancels the array" cancelled
 [ $failed = 0 ]

@@ -22,7 +22,7 @@ tools_test(){ # name [some]
 # What make install installs works there, without the build and with the ffmpeg beside it.
 report_install(){
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
-    need python3 parallel || return 0
+    need python3 || return 0
     (unset MAKEFLAGS MFLAGS MAKELEVEL; make install DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
         { tail -n 25 ${tmp}/install.log; return; }
     mv ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak) ${tmp}/usr
@@ -34,9 +34,9 @@ report_install(){
     PATH=$(readlink -f ${tmp})/other:${PATH}
     ${bin}/ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=4,format=yuv420p -c:v mjpeg ${tmp}/clip.avi
     CUDA_VISIBLE_DEVICES='' \
-        ${bin}/quality-farm -o ${tmp}/results --filter bliinds ${tmp}/clip.avi 2> ${tmp}/err
+        ${bin}/quality-farm -o ${tmp}/results --filter bliinds ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
     echo "quality-farm: exit code $?, $(tail -n 1 ${tmp}/results/summary.csv | cut -d, -f3,4)"
-    ${bin}/quality-report ${tmp}/results/clip.avi.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
+    ${bin}/quality-report ${tmp}/results/clip.avi.*.log --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
     ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/compared ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
     echo "quality-compare: exit code $?, $(grep -c frameNum ${tmp}/compared/clip.avi.json) frames"
