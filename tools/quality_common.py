@@ -28,6 +28,9 @@ PASSED, MISSED, FAILED, INTERRUPTED = 0, 1, 2, 130
 # Seconds, counted in checks, after which a process without output or CPU time is stopped.
 STALL_CHECKS = 60
 
+# Seconds by which a file's last packet may end before the duration in its header.
+END_TOLERANCE = 0.2
+
 # Bitstream filters that split the packets of a codec into frames before quantizer_metadata.
 SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpeg4_unpack_bframes'}
 
@@ -305,6 +308,21 @@ def video_stream(found):
     """
     return next((stream for stream in found['streams'] if stream.get('codec_type') == 'video' and
                  not stream.get('disposition', {}).get('attached_pic')), None)
+
+
+def missing_end(ffmpeg, path, container):
+    """A message if a file ends before the duration in its header, else an empty one.
+
+    container is the `format` of probe(). Only Matroska and MP4 have a duration that is no estimate.
+    """
+    if not re.search('matroska|mov', container['format_name']) or 'duration' not in container:
+        return ''
+    end = float(container['duration']) + float(container.get('start_time', 0))
+    packets = probe(ffmpeg, path, '-show_packets', '-read_intervals', f'{max(end - 5, 0):g}%')
+    last = max((float(packet['pts_time']) + float(packet.get('duration_time', 0))
+                for packet in packets.get('packets', []) if 'pts_time' in packet), default=0)
+    return '' if last > end - END_TOLERANCE else \
+        f'its packets end at {last:.3f} s, its duration is {end:.3f} s'
 
 
 def bitstream_filters(ffmpeg, codec):

@@ -176,7 +176,7 @@ def test_first_frames(compare, films):
 def test_unpaired(compare, films):
     """Frames before and after the source are counted, and have no scores."""
     code, said, _ = compare(films / 'later.mkv', films / 'source.mkv', '-m', 'ssim')
-    assert code == 0 and said[1] == 'source.mkv: 62 frames compared, 13 of the encode and 0 of the source are unpaired'
+    assert code == 0 and said[1] == 'source.mkv: 62 frames compared, unpaired: 13 of the encode, 0 of the source'
 
 
 # ---- what is measured ----
