@@ -168,11 +168,12 @@ def find_ffmpeg(name):
 
 
 def find_ffprobe(ffmpeg):
-    """The ffprobe beside an ffmpeg, or that in PATH."""
-    folder, name = os.path.split(ffmpeg)
+    """The ffprobe beside an ffmpeg, or beside the file that it is a link to, or that in PATH."""
+    folders = [os.path.dirname(path) for path in (ffmpeg, os.path.realpath(ffmpeg))]
+    name = os.path.basename(ffmpeg)
     name = name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe'     # of a script
-    beside = os.path.join(folder, name)
-    ffprobe = shutil.which(beside) or shutil.which('ffprobe')
+    programs = [*(os.path.join(folder, name) for folder in folders), 'ffprobe']
+    ffprobe = next(filter(None, map(shutil.which, programs)), None)
     if not ffprobe:
         raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')
     return ffprobe

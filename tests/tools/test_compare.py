@@ -52,8 +52,9 @@ def films(tmp_path_factory):
     for rate, path in (25, 'source.mkv'), (50, '50.mkv'), (30, '30.mkv'):
         video(folder / path, source=f'testsrc2=s=160x96:r={rate}')
     video(folder / 'long.mkv', X264_LOSSLESS, 33, source='testsrc2=s=160x96:r=25')
-    # Small pictures of these frames differ by less than their rounding.
-    video(folder / 'slow.mkv', seconds=2, source='color=gray:s=160x96:r=25', filters="geq=lum='128+8*lt(mod(X*7+N*13,50),25)*mod(X+N,2)':cb=128:cr=128")
+    # Small pictures of these frames differ less than noticeably.
+    video(folder / 'slow.mkv', seconds=2, source='color=gray:s=160x96:r=25', filters="geq=lum='128+20*(mod(Y,2)*2-1)*"
+          "(2*gt(sin(X*3+N*13),0)-1)+between(X,mod(N,6)*8,mod(N,6)*8+7)*between(Y,40,47)':cb=128:cr=128")
     for source, path, filters, *options in [
             ('source.mkv', 'late.mkv', start(7)), ('source.mkv', 'later.mkv', start(13)),
             ('late.mkv', 'half.mp4', 'scale=80:48', *X264, '-crf', 35),
