@@ -92,6 +92,7 @@ crf_pairs(){
 crf_refusals(){
     clip 0.4
     cp ${in} ${tmp}/there.mkv
+    ln ${in} ${tmp}/link.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
     says() { grep -q -e "$1" ${tmp}/err || echo ", BUT DOES NOT SAY SO"; }
@@ -332,12 +333,43 @@ crf_damage(){
     each_case has_json told "${fast} --metric ssim --crf 40"
 }
 
+# The tables of ffmpeg's options are those of the sources: none without a value is missing, and the
+# reference has those of an output that are not for the file. FFmpeg 9.0 has dropped three of 8.1.
+crf_options(){
+    old="filter_script|qphist|top"
+    sed 's/ *\\$//' ${base}/../fftools/ffmpeg_opt.c ${base}/../fftools/opt_common.h | tr '\n' ' ' |
+        grep -Eo '\{ *"[^"]+", *OPT_TYPE_[A-Z0-9]+, *[^{]*' | tr -s '{", |' ' ' | sort > ${tmp}/tree
+    table(){ # macro
+        sed -n "/^#define $1 /,/[^\\\\]\$/p" ${base}/../tools/crf/ui.c | grep -o '"[^"]*"' |
+            tr -d '"\n' | tr , '\n' | grep -Evx "${old}" | sort
+    }
+    names() { awk "$1 { print \$1 }" ${tmp}/tree | grep -Evx -e "${old}|-help" | sort -u; }
+    table NO_VALUE > ${tmp}/no_value
+    table OF_FILE > ${tmp}/of_file
+    names '/ OPT_TYPE_BOOL / || / OPT_TYPE_FUNC / && !/ OPT_FUNC_ARG /' > ${tmp}/tree_no_value
+    names '/ OPT_OUTPUT /' > ${tmp}/output
+    echo "without a value: $(grep -c . ${tmp}/no_value)"
+    diff ${tmp}/no_value ${tmp}/tree_no_value
+    echo "of the file, but not of an output: $(comm -23 ${tmp}/of_file ${tmp}/output | paste -sd' ')"
+    comm -13 ${tmp}/of_file ${tmp}/output
+}
+
 # Command lines of ab-av1.
 crf_abav1(){
     clip 0.4
-    options() { sed -n "s,.* -c:v,\n-c:v,; s,${tmp},folder,; s/\"}$//; /^.-c:v/p" ${tmp}/out; }
-    small="--metric ssim --max-encoded-percent 500"
+    options() { sed -n "s,.* -c copy ,\n,; s,${tmp},folder,; s/\"}$//; /^\n-/p" ${tmp}/out; }
+    small="--metric ssim"
     each_case ffcrf options
+    for n in mp4 mov; do
+        head -c 64 ${tmp}/out.${n} | grep -c moov
+        run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_tag_string:format_tags=title -of csv ${tmp}/out.${n}
+    done
+    # a size that the filter of VMAF gets, and that which it has without the option
+    clip 0.2 240:180
+    for size in none auto 1280x720; do
+        ffcrf -i ${in} ${fast} --crf 30 --vmaf-scale=${size} -v verbose
+        echo "${size}: status ${status}, $(grep -o ',scale=[^,]*bicubic' ${tmp}/err | paste -sd' ')"
+    done
 }
 
 # The meter of a terminal: how far it is, and how long it will go on. Of devices, none is one, too.

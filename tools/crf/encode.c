@@ -268,7 +268,7 @@ static int run_job(const Job *j, const char *command, Lines *l)
     return ret <= 0 ? ret : fail("ffmpeg failed: %s", first_error);
 }
 
-/// A word for a shell.
+/// Quote a word for a shell.
 static const char *word(const char *string)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -294,7 +294,7 @@ int encode_init(Job *j)
     // the second one ends at once
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
     char path[PATH_MAX] = "";
-    const char *beside;
+    const char *beside, *help;
 
     if (input_open(&j->in, j->input) < 0 ||
         input_scan(&j->in, j->start / 1e6, j->length / 1e6, j->nb_frames) < 0)
@@ -307,6 +307,11 @@ int encode_init(Job *j)
     // the one that a user starts by its name needs no path
     j->ffmpeg = system(text("test -x %s && ! test \"$(command -v ffmpeg)\" -ef %s", word(beside),
                             word(beside))) ? "ffmpeg" : beside;
+    if (ffmpeg_ask(j, text("-h filter=%s", j->metric->name), &help) < 0)
+        return -1;
+    if (av_strstart(help, "Unknown filter", NULL))
+        return fail("%s has no filter '%s': use another --metric (ssim and xpsnr are in every "
+                    "ffmpeg), or an ffmpeg that has it.", j->ffmpeg, j->metric->name);
     return ffmpeg_ask(j, "-version", &j->ffmpeg_version);
 }
 
@@ -417,7 +422,8 @@ static const char *all_options(const AVDictionary *options, const char *stream)
     const char *all = "";
 
     while ((e = av_dict_iterate(options, e)))
-        all = text("%s%s", all, option(e->key, stream, e->value));
+        all = text("%s%s", all, option_takes_value(e->key) ? option(e->key, stream, e->value) :
+                                text(" -%s", e->key));
     return all;
 }
 
@@ -477,7 +483,7 @@ static const char *score(const Job *j, const char *encode, int step)
     const char *model   = !strcmp(j->model, "4k")    ? "vmaf_v1.0.16_1d5h_2160" :
                           !strcmp(j->model, "phone") ? "vmaf_v1.0.16_5d0h" : j->model;
     // which one of each step changes: encoders repeat their types of frames with a period
-    const char *rest    = step < 2 || is_vmaf ? "" :
+    const char *rest    = step < 2 || is_vmaf ? options_vmaf_scale(j) :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
@@ -528,13 +534,22 @@ static int find_encoder(Job *j)
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
     const int nb     = j->encoder ? 1 : FF_ARRAY_ELEMS(defaults);
     const char *help = "";
+    const AVDictionaryEntry *e = NULL;
 
     for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
         j->encoder = nb == 1 ? j->encoder : defaults[i];
         if (ffmpeg_ask(j, text("-h encoder=%s", word(j->encoder)), &help) < 0)
             return -1;
     }
-    return options_take_encoder(j, help);
+    if (options_take_encoder(j, help) < 0)
+        return -1;
+    while ((e = av_dict_get(j->other_options, "c:", e, AV_DICT_IGNORE_SUFFIX)))
+        if (strcmp(e->value, "copy") &&
+            (ffmpeg_ask(j, text("-h encoder=%s", word(e->value)), &help) < 0 ||
+             av_strstart(help, NO_ENCODER, NULL)))
+            return fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those "
+                        "it has.", e->value, e->key);
+    return 0;
 }
 
 int encode_first(Job *j, const char *output)
@@ -549,7 +564,8 @@ int encode_first(Job *j, const char *output)
     ret = run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1%s %s", begin(j, 0), input(j, 0, 0),
                           j->in.stream->index,
                           option("vf", "", text("%s%s", filters(j, 0), j->upload)),
-                          encoder(j, j->plan.min_crf, ":v"), output ? "" : " -f matroska",
+                          encoder(j, j->plan.min_crf, ":v"),
+                          output ? all_options(j->other_options, "") : " -f matroska",
                           word(to)), &(Lines){ .metric = j->metric });
     ret = ret < 0 ? ret : input_open(&first, to);
     if (output)
@@ -621,7 +637,8 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 
 int encode_prepare(const Job *j, const char *output)
 {
-    const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
+    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
+    const AVOutputFormat *out = av_guess_format(f ? f->value : NULL, output, NULL);
     const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
     const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
     const char *scored  = "", *data = "", *coders = " -c copy";
@@ -632,7 +649,10 @@ int encode_prepare(const Job *j, const char *output)
         const int type     = st->codecpar->codec_type, is_video = st == j->in.stream;
         const char *name   = avcodec_get_name(st->codecpar->codec_id), *coder;
 
-        if (j->video_only && !is_video)
+        if (!is_video && (j->video_only ||
+            type == AVMEDIA_TYPE_AUDIO    && av_dict_get(j->other_options, "an", NULL, 0) ||
+            type == AVMEDIA_TYPE_SUBTITLE && av_dict_get(j->other_options, "sn", NULL, 0) ||
+            type == AVMEDIA_TYPE_DATA     && av_dict_get(j->other_options, "dn", NULL, 0)))
             continue;
         coder = is_video || type == AVMEDIA_TYPE_AUDIO && has_audio ? "copy" :
                 stream_encoder(out, st);
@@ -658,8 +678,9 @@ int encode_prepare(const Job *j, const char *output)
         nb_videos += type == AVMEDIA_TYPE_VIDEO;
         nb++;
     }
-    coders        = text("%s%s", coders, all_options(j->other_options, ""));
     whole.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
+    coders        = text("%s%s%s", coders, options_of_container(j, out, whole.stream),
+                         all_options(j->other_options, ""));
     whole.printed = text("%s%s", printed, coders);
     whole.scored  = text("%s%s%s", scored, data, coders);
     return 0;

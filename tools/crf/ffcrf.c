@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "parts.h"
 
@@ -77,6 +76,10 @@ static int lay_samples(int nb)
     NUMBER("frames", (r)->nb_frames), NUMBER("scored_frames", (r)->nb_scores),        \
     NUMBER("size", (r)->bytes), NUMBER("encode_percent", 100. * (r)->bytes / (source))
 
+/// The last key of an object, which only the metrics of ab-av1 have.
+#define AB_AV1_SCORE(n) \
+    NUMBER(av_match_name(job.metric->name, "vmaf,xpsnr") ? job.metric->name : NULL, n)
+
 /// As it is printed.
 static const char *score_text(double score)
 {
@@ -102,7 +105,7 @@ static int try_sample(int number, double crf)
                    NUMBER("crf", crf), STRING("metric", job.metric->name),
                    NUMBER("score", score_mean(job.metric, r)), RESULT(r, s->bytes),
                    NUMBER("encode_seconds", r->seconds), "from_cache", ret ? "true" : "false",
-                   NULL);
+                   AB_AV1_SCORE(score_mean(job.metric, r)), NULL);
     return ret;
 }
 
@@ -174,6 +177,10 @@ static int search(const Point **found)
         if (try_crf(crf) < 0)
             return -1;
     p = *found;
+    // a larger size helps only where a lower CRF may be tried
+    if (state == SEARCH_TOO_LARGE && p->crf <= search_first(&job.plan) * job.plan.increment &&
+        !reaches(job.plan.scale, p->score, target))
+        state = SEARCH_MISSED;
     if (state == SEARCH_MISSED)
         fail("Not reachable: even CRF %g gives %s, which does not reach %g. Allow lower CRFs with "
              "--min-crf, or take an easier target.", p->crf, score_text(p->score), target);
@@ -181,36 +188,40 @@ static int search(const Point **found)
         fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s for a target of "
              "%g. Allow more with --max-encoded-percent.", p->crf, p->percent,
              score_text(p->score), target);
-    else
+    else if (job.has_target)
         tell("CRFs tried: %d. CRF %g %s.\n", nb_points, p->crf, why[state]);
     return state >= SEARCH_MISSED ? EXIT_MISSED : EXIT_FOUND;
 }
 
 // ---- what is found ----
 
-/// What the search predicts of the whole encode.
+static const char *target_text(void)
+{
+    return job.has_target ? text(" (target %g)", job.plan.target) : "";
+}
+
+/// Print the prediction of the whole encode.
 static void report(const Point *p, const char *command)
 {
     const Metric *m     = job.metric;
-    const double target = job.plan.target;
     const double lowest = p->size_error > p->size ? 0 : p->size - p->size_error;
     const double most   = p->size + p->size_error;
 
     if (job.json)
         json_write("crf-search-done", NUMBER("crf", p->crf), STRING("metric", m->name),
-                   STRING("pool", job.pool), NUMBER("score", p->score), NUMBER("target", target),
+                   STRING("pool", job.pool), NUMBER("score", p->score),
+                   NUMBER("target", job.plan.target),
                    NUMBER("predicted_encode_percent", p->percent),
                    NUMBER("predicted_encode_size", rint(p->size)),
                    NUMBER("predicted_encode_size_min", rint(lowest)),
                    NUMBER("predicted_encode_size_max", rint(most)),
                    NUMBER("predicted_encode_seconds", p->seconds), STRING("command", command),
-                   NULL);
+                   AB_AV1_SCORE(p->score), NULL);
     else
-        printf("CRF %g: %s%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
-               "in %s\n%s\n", p->crf, score_text(p->score),
-               target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
-               p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
-               p->percent, job.in.bytes / 1e6, clock_time(p->seconds), command);
+        printf("CRF %g: %s%s, about %s%s, %.1f %% of the %s of the source's video, in %s\n%s\n",
+               p->crf, score_text(p->score), target_text(), size_text(p->size),
+               p->size_error > 0 ? text(" (%s to %s)", size_text(lowest), size_text(most)) : "",
+               p->percent, size_text(job.in.bytes), clock_time(p->seconds), command);
     fflush(stdout);
 }
 
@@ -228,11 +239,11 @@ static int report_whole(const Result *r)
     if (job.json)
         json_write("verify-done", STRING("file", path), STRING("metric", m->name),
                    NUMBER("score", score), NUMBER("target", target), RESULT(r, job.in.bytes),
-                   "reached", reached ? "true" : "false", NULL);
+                   "reached", !job.has_target ? "null" : reached ? "true" : "false", NULL);
     else
-        printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
-               "source's video\n", path, score_text(score), target, r->nb_scores, r->nb_frames,
-               r->bytes / 1e6, 100. * r->bytes / job.in.bytes, job.in.bytes / 1e6);
+        printf("%s: %s%s over %d of %d frames, %s, %.1f %% of the %s of the source's video\n",
+               path, score_text(score), target_text(), r->nb_scores, r->nb_frames,
+               size_text(r->bytes), 100. * r->bytes / job.in.bytes, size_text(job.in.bytes));
     if (!reached)
         tell("'%s' misses the target%s.\n", path, job.verify ? "" :
              ": the samples are better than the rest. Take more samples");
@@ -277,16 +288,9 @@ static int finish(const Point *found)
 static int find_crf(void)
 {
     const Point *found;
-    struct stat in, out;
     double nb;
     int ret;
 
-    // what is wrong with the output is better known before the search than after it
-    if (job.encode && !stat(job.encode, &out) &&
-        (!job.overwrite || !S_ISREG(out.st_mode) || !stat(job.input, &in) &&
-         in.st_dev == out.st_dev && in.st_ino == out.st_ino))
-        return fail("'%s' is there already, and --encode would overwrite it: give another name, or "
-                    "-y to replace a file that is not the input.", job.encode);
     if (encode_first(&job, part_name()) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
         return -1;
     nb = job.samples ? job.samples : FFMAX(ceil(job.in.seconds * 1e6 / job.every), job.min_samples);

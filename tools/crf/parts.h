@@ -111,6 +111,7 @@ void progress_show(int frames, int nb_frames);
 void progress_end(void);
 
 const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
+const char *size_text(double bytes);        ///< as 12.34 MB, or 5.67 kB
 
 /// Values of JSON; a number is null if it is not finite.
 const char *json_number(double n);
@@ -153,7 +154,7 @@ typedef struct Job {
     const char *filters, *reference;  ///< before the encoder, and before what it is compared with
     const char *rate, *size, *keyint, *pix_fmt;
     int nb_frames;              ///< the most of the encode, 0 if there is no limit
-    const char *model, *pool;
+    const char *model, *scale, *pool;
     SearchPlan plan;
     double crf;
     int samples, min_samples;
@@ -163,10 +164,12 @@ typedef struct Job {
     int thorough, cache, video_only, overwrite, json, help, version;
     const char *ignored;              ///< for options that set others
     AVDictionary *encoder_options;
-    AVDictionary *other_options;    ///< of streams that are not the video
-    int crf_is_ffmpegs;         ///< it has ffmpeg's spelling, as in a command that was printed
+    AVDictionary *other_options;    ///< of the output file and of streams that are not the video
+    int crf_is_ffmpegs;         ///< the CRF is given as -crf, as in a command that was printed
+    int is_bare_output;         ///< no option names the output, and it is not of a printed command
 
     // what that means
+    int has_target;
     const Metric *metric;
     const char *crf_option;     ///< of the encoder: what is searched
     const char *upload;         ///< filters after which it takes frames of VAAPI, or ""
@@ -181,8 +184,20 @@ typedef struct Job {
 
 int options_parse(Job *j, int argc, char **argv);
 
-/// Take the encoder, of which `ffmpeg -h encoder=` prints this.
+/// Beginning of the output of `ffmpeg -h encoder=` where there is no such encoder.
+#define NO_ENCODER "Codec '"
+
+/// Set the options of the encoder. @param help output of `ffmpeg -h encoder=`
 int options_take_encoder(Job *j, const char *help);
+
+/// Whether an option of ffmpeg, without its dash, takes a value.
+int option_takes_value(const char *name);
+
+/// The default options of a container. @param stream specifier of the video, as ":v"
+const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream);
+
+/// The filter of --vmaf-scale with a comma before it, or "".
+const char *options_vmaf_scale(const Job *j);
 
 void options_print_help(void);
 
