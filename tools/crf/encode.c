@@ -310,8 +310,8 @@ int encode_init(Job *j)
     if (ffmpeg_ask(j, text("-h filter=%s", j->metric->name), &help) < 0)
         return -1;
     if (av_strstart(help, "Unknown filter", NULL))
-        return fail("%s has no filter '%s': use another --metric (ssim and xpsnr are in every "
-                    "ffmpeg), or an ffmpeg that has it.", j->ffmpeg, j->metric->name);
+        return fail("This ffmpeg has no filter '%s': use --target-ssim or --target-xpsnr, or an "
+                    "ffmpeg that has it.", j->metric->name);
     return ffmpeg_ask(j, "-version", &j->ffmpeg_version);
 }
 
