@@ -76,7 +76,7 @@ static int lay_samples(int nb)
     NUMBER("frames", (r)->nb_frames), NUMBER("scored_frames", (r)->nb_scores),        \
     NUMBER("size", (r)->bytes), NUMBER("encode_percent", 100. * (r)->bytes / (source))
 
-/// The last key of an object, which only the metrics of ab-av1 have.
+/// Last key of an object: the score as in ab-av1, for the metrics that ab-av1 has.
 #define AB_AV1_SCORE(n) \
     NUMBER(av_match_name(job.metric->name, "vmaf,xpsnr") ? job.metric->name : NULL, n)
 

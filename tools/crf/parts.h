@@ -93,10 +93,10 @@ SearchState search_next(const SearchPlan *plan, const Point *point, int nb_point
 
 // ---- ui.c: messages, a progress meter, lines of JSON, and the command line ----
 
-/// Memory that was allocated; where there is none, the program ends.
+/// Return memory that was allocated, or end the program if there is none.
 void *checked(void *memory);
 
-/// A string by a format. It stays until the program ends.
+/// Format a string, which is never freed.
 #define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
 
 #define tell(...) fprintf(stderr, __VA_ARGS__)
@@ -105,26 +105,27 @@ void *checked(void *memory);
 extern const char *last_error;
 int fail_with(const char *message);         ///< @return -1
 
-/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
+/// Start the progress meter. @param doing beginning of its lines
+/// @param jobs number of equal jobs that are left, including this one
 void progress_begin(const char *doing, double jobs);
 void progress_show(int frames, int nb_frames);
 void progress_end(void);
 
-const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
-const char *size_text(double bytes);        ///< as 12.34 MB, or 5.67 kB
+const char *clock_time(double seconds);     ///< 1:02:03 or 2:03
+const char *size_text(double bytes);        ///< 12.34 MB or 5.67 kB
 
-/// Values of JSON; a number is null if it is not finite.
+/// Format values as JSON; a number that is not finite becomes null.
 const char *json_number(double n);
 const char *json_string(const char *value);
 
-/// Write an object on a line to standard output: keys, each with its value, and NULL.
+/// Write an object as a line to standard output: keys, each with its value, and NULL.
 void json_write(const char *type, ...);
 
 typedef struct Metric {
-    const char *name;           ///< of it, and of its filter
-    const char *key;            ///< of the score in the metadata, up to the names of planes
+    const char *name;           ///< also the name of the filter
+    const char *key;            ///< metadata key of the score, without the name of a plane
     Scale scale;
-    int digits;                 ///< after the point
+    int digits;                 ///< printed decimal places
     double tolerance;           ///< default of --tolerance
     int step;                   ///< default of --score-every
 } Metric;
@@ -143,38 +144,40 @@ typedef struct Input {
     double seconds;             ///< to the end of the last one
 } Input;
 
-/// All commands are made of this.
+/// Options of one run of ffcrf, and the state that all its commands depend on.
 typedef struct Job {
     const AVClass *class;
 
-    // set from the command line, see the table in ui.c; times are in microseconds
+    // set from the command line by the table in ui.c; times are in microseconds
     const char *input;
-    int64_t start, end, length; ///< of what is taken of it; length 0: to its end
+    int64_t start, end, length; ///< part of the input; length 0: to its end
     const char *hwaccel, *encoder;
-    const char *filters, *reference;  ///< before the encoder, and before what it is compared with
+    const char *filters, *reference;  ///< filters before the encoder, and before the comparison
     const char *rate, *size, *keyint, *pix_fmt;
-    int nb_frames;              ///< the most of the encode, 0 if there is no limit
-    const char *model, *scale, *pool;
+    int nb_frames;              ///< maximum of the encode, or 0
+    const char *model, *pool;
+    int scale[2];               ///< size for VMAF, or 0, or SCALE_AUTO
+#define SCALE_AUTO (-1)
     SearchPlan plan;
     double crf;
     int samples, min_samples;
-    int64_t every, duration;    ///< of samples
+    int64_t every, duration;    ///< distance and length of samples
     int step;
     const char *gpu, *encode, *verify, *loglevel;
     int thorough, cache, video_only, overwrite, json, help, version;
-    const char *ignored;              ///< for options that set others
+    const char *ignored;        ///< field of options that set other fields
     AVDictionary *encoder_options;
-    AVDictionary *other_options;    ///< of the output file and of streams that are not the video
+    AVDictionary *other_options; ///< options of the output file and of other streams
     int crf_is_ffmpegs;         ///< the CRF is given as -crf, as in a command that was printed
     int is_bare_output;         ///< no option names the output, and it is not of a printed command
 
-    // what that means
-    int has_target;
+    // derived from the options
+    int has_target;             ///< otherwise any score reaches plan.target
     const Metric *metric;
-    const char *crf_option;     ///< of the encoder: what is searched
-    const char *upload;         ///< filters after which it takes frames of VAAPI, or ""
+    const char *crf_option;     ///< the encoder's name of the option that is searched
+    const char *upload;         ///< filters that upload frames for VAAPI, or ""
 
-    // what becomes known
+    // set by encode_init() and encode_first()
     Input in;
     const char *ffmpeg, *ffmpeg_version;
     const AVCodecParameters *coded;     ///< of the encode, once a first frame was encoded

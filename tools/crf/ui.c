@@ -28,6 +28,7 @@
 
 #include "libavcodec/avcodec.h"
 #include "libavutil/common.h"
+#include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/parseutils.h"
 #include "libavutil/time.h"
@@ -184,7 +185,8 @@ static const AVOption options[] = {
     REAL("--target-xpsnr", plan.target, NAN, 0, 100, "XPSNR to reach, in dB: higher is better"),
     REAL("--target-mad", plan.target, NAN, 0, INFINITY, "MAD to reach: lower is better"),
     TEXT("--vmaf-model", model, "v1", "v1, 4k, phone, or the name of a model of VMAF v1"),
-    TEXT("--vmaf-scale", scale, "none", "scale to this size for VMAF: none (default), auto, WxH"),
+    { "--vmaf-scale", "scale to this size for VMAF: none (default), auto, WxH",
+      offsetof(Job, scale), AV_OPT_TYPE_IMAGE_SIZE, { .str = "none" } },
     TEXT("--pool", pool, "mean", "the score that counts: mean, p1 to p50 (percentile), worst "
          "(sample)"),
     REAL("--tolerance", plan.tolerance, NAN, 0, INFINITY,
@@ -456,11 +458,14 @@ static int set_option(Job *j, const AVOption *o, const char *argument, const cha
     // programs take names that begin with a dash for options
     if (*value == '-' && value[1] && av_match_name(strrchr(o->name, '-') + 1, "i,encode,verify"))
         set = text("./%s", value);
+    if (o->type == AV_OPT_TYPE_IMAGE_SIZE && !strcmp(value, "auto"))
+        return j->scale[0] = SCALE_AUTO, 1;
     // libavutil evaluates expressions, "nan" among them
     if (!(is_number && value[strspn(value, is_real ? "-.0123456789" : "0123456789")]) &&
         av_opt_set(j, o->name, set, 0) >= 0)
         return 1;
     return fail("%s: '%s' is not %s.", argument, value, is_time ? "a duration: use " DURATIONS :
+                o->type == AV_OPT_TYPE_IMAGE_SIZE ? "none, auto, or a size like 1920x1080" :
                 !is_number ? "true or false" :
                 text("a %snumber from %g to %g", is_real ? "" : "whole ", o->min, o->max));
 }
@@ -567,31 +572,27 @@ static int assign_muxer_options(Job *j)
 
 const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream)
 {
-    const char *all = "";
+    const AVDictionary *o = j->other_options;
 
     if (!muxer || !av_match_name(muxer->name, "mp4,mov"))
         return "";
     // as ab-av1: playback can begin before the download ends, and Apple's players take HEVC
-    if (!av_dict_get(j->other_options, "movflags", NULL, 0))
-        all = " -movflags +faststart";
-    return j->coded->codec_id != AV_CODEC_ID_HEVC ||
-           av_dict_get(j->other_options, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ||
-           av_dict_get(j->other_options, "vtag", NULL, 0) ? all :
-           text("%s -tag%s hvc1", all, stream);
+    return text("%s%s", av_dict_get(o, "movflags", NULL, 0) ? "" : " -movflags +faststart",
+                j->coded->codec_id != AV_CODEC_ID_HEVC || av_dict_get(o, "vtag", NULL, 0) ||
+                av_dict_get(o, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ? "" :
+                text(" -tag%s hvc1", stream));
 }
 
 const char *options_vmaf_scale(const Job *j)
 {
-    const int w = j->coded->width, h = j->coded->height;
-    const int is_4k = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
-                      !strcmp(j->model, "v1") && h > 1440;
-    int width = is_4k ? 3840 : 1920, height = is_4k ? 2160 : 1080;
+    const int w = j->coded->width, h = j->coded->height, is_auto = j->scale[0] == SCALE_AUTO;
+    const int is_4k  = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
+                       !strcmp(j->model, "v1") && h > 1440;
+    const int width  = !is_auto ? j->scale[0] : is_4k ? 3840 : 1920;
+    const int height = !is_auto ? j->scale[1] : is_4k ? 2160 : 1080;
 
-    if (!strcmp(j->scale, "none") ||
-        !strcmp(j->scale, "auto") && (w >= 0.9 * width || h >= 0.9 * height))
+    if (!width || is_auto && (w >= 0.9 * width || h >= 0.9 * height))
         return "";
-    if (strcmp(j->scale, "auto"))
-        av_parse_video_size(&width, &height, j->scale);
     // the side that fills the size is scaled to it, the other keeps the shape
     return (int64_t)h * width > (int64_t)w * height ?
            text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
@@ -624,13 +625,14 @@ static int check(Job *j, int is_sample_encode)
     const Metric *m   = j->metric ? j->metric : metrics;
     SearchPlan *plan  = &j->plan;
     struct stat in, out;
-    int size[2];
 
     if (!j->input)
         return fail("No input: give it with -i%s. `ffcrf --help` lists the options.", j->encode ?
                     text(", as '%s' without an option is the output", j->encode) : "");
     if (!strcmp(j->input, "-") || av_strstart(j->input, "pipe:", NULL))
         return fail("'%s' cannot be read several times: give a file with -i.", j->input);
+    if (j->encode && (!*j->encode || !strcmp(j->encode, "-")))
+        return fail("'%s' is not the name of an output: the container needs one.", j->encode);
     if (j->encode && !stat(j->encode, &out) && (!j->overwrite || j->is_bare_output ||
         !S_ISREG(out.st_mode) || !stat(j->input, &in) &&
         in.st_dev == out.st_dev && in.st_ino == out.st_ino))
@@ -641,10 +643,7 @@ static int check(Job *j, int is_sample_encode)
     if (!av_match_name(j->pool, "mean,worst") &&
         (percent < 1 || percent > 50 || strcmp(j->pool, text("p%d", percent))))
         return fail("--pool: '%s' is not mean, worst, or p1 to p50.", j->pool);
-    if (!av_match_name(j->scale, "none,auto") &&
-        av_parse_video_size(&size[0], &size[1], j->scale) < 0)
-        return fail("--vmaf-scale: '%s' is not none, auto, or a size as 1920x1080.", j->scale);
-    if (strcmp(j->scale, "none") && m != metrics)
+    if (j->scale[0] && m != metrics)
         return fail("--vmaf-scale is for vmaf: leave it out with %s.", m->name);
     if (j->step > 1 && m->step == 1)
         return fail("%s needs consecutive frames: --score-every cannot be used with it.", m->name);
