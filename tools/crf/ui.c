@@ -683,7 +683,7 @@ char *output_name(const char *path, const char *ending)
 
 int options_parse(Job *j, int argc, char **argv)
 {
-    const char *first = argc > 1 ? argv[1] : "";
+    const char *first = argc > 1 ? argv[1] : "", *before = NULL;
     int ret;
 
     j->class = &class;
@@ -701,7 +701,8 @@ int options_parse(Job *j, int argc, char **argv)
     // commands of ab-av1
     for (int i = 1 + !!av_match_name(first, "auto-encode,crf-search,sample-encode"); i < argc;
          i += 1 + ret) {
-        const char *end = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');
+        const char *input = j->input;
+        const char *end   = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');
 
         if (end)
             ret = FFMIN(take_option(j, text("%.*s", (int)(end - argv[i]), argv[i]), end + 1, 1), 0);
@@ -710,10 +711,11 @@ int options_parse(Job *j, int argc, char **argv)
         else if (j->encode)
             ret = fail("'%s' is a second output: ffcrf takes one input, with -i, and one output. "
                        "Run it once per file, and quote names with spaces.", argv[i]);
-        else {      // as in ffmpeg; but behind an input it may be what a shell made of "*.mkv"
-            j->is_bare_output = !j->crf_is_ffmpegs || !strcmp(argv[FFMAX(i - 2, 0)], "-i");
+        else {      // as in ffmpeg; but a shell makes an input and more of "-i *.mkv"
+            j->is_bare_output = !j->crf_is_ffmpegs || j->input != before;
             ret = av_opt_set(j, "--encode", argv[i], 0);
         }
+        before = input;
         if (ret < 0)
             return ret;
     }
