@@ -230,7 +230,7 @@ static const char *const alias[][2] = {
     { "-frames", "-frames:v" }, { "-vframes", "-frames:v" }, { "-v", "-loglevel" },
     { "-h", "--help" }, { "-help", "--help" }, { "-version", "--version" }, { "-e", "-c:v" },
     { "--input", "-i" }, { "--encoder", "-c:v" }, { "--acodec", "-c:a" }, { "--vfilter", "-vf" },
-    { "--pix-format", "-pix_fmt" }, { "--preset", "-preset" }, { "--loglevel", "-loglevel" },
+    { "--pix-format", "-pix_fmt" }, { "--preset", "-preset" },
     { "-o", "--encode" }, { "--output", "--encode" }, { "--min-vmaf", "--target-vmaf" },
     { "--min-xpsnr", "--target-xpsnr" }, { "-crf", "--crf" },
 };
@@ -367,6 +367,10 @@ static const char *canonical_name(const char *argument)
     for (int i = 0; i < FF_ARRAY_ELEMS(alias); i++)
         if (!strcmp(name, alias[i][0]))
             return alias[i][1];
+    // the table's options of ffmpeg may have two dashes
+    if (name[1] == '-' && av_opt_find(&(const AVClass *){ &class }, name + 1, NULL, 0,
+                                      AV_OPT_SEARCH_FAKE_OBJ))
+        return name + 1;
     return end && !strcmp(name, "-c") ? "-c:v" : name;
 }
 
