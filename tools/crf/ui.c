@@ -542,33 +542,38 @@ static int take_option(Job *j, const char *argument, const char *value, int is_j
     return set_option(j, opt, argument, strcmp(value, "svt-av1") ? value : "libsvtav1");
 }
 
-/// Move options of the muxer to those of the file, by the libraries' tables, as ffmpeg does.
-static int assign_muxer_options(Job *j)
+/// Move options of the muxer to those of the file, by the libraries' tables, as ffmpeg does. Refuse
+/// options that set the searched quality, also among the parameters of a library.
+static int assign_options(Job *j)
 {
     const AVClass *format = avformat_get_class(), *codec = avcodec_get_class();
     const AVDictionaryEntry *f  = av_dict_get(j->other_options, "f", NULL, 0), *e = NULL;
     const AVOutputFormat *muxer = av_guess_format(f ? f->value : NULL,
                                                   j->encode ? j->encode : ".mkv", NULL);
-    AVDictionary *all = j->encoder_options;
+    const AVClass *private      = muxer ? muxer->priv_class : NULL;
+    AVDictionary *all           = j->encoder_options;
 
-#define HAS(class, search)                                         \
+#define HAS(class, search)                                            \
     !!av_opt_find(&(class), e->key, NULL, AV_OPT_FLAG_ENCODING_PARAM, \
                   AV_OPT_SEARCH_FAKE_OBJ | search)
-    if (!muxer)
-        return 0;
     j->encoder_options = NULL;
     while ((e = av_dict_iterate(all, e))) {
-        const AVClass *private = muxer->priv_class;
-        const int of_any   = HAS(format, AV_OPT_SEARCH_CHILDREN);
         const int of_muxer = HAS(format, 0) || private && HAS(private, 0);
-        const int of_codec = HAS(codec, AV_OPT_SEARCH_CHILDREN) || !of_any;
+        const int of_codec = HAS(codec, AV_OPT_SEARCH_CHILDREN) ||
+                             !HAS(format, AV_OPT_SEARCH_CHILDREN);
+        const int is_list  = strstr(e->key, "-params") || strstr(e->key, "opts");
 
-        if (!of_muxer && !of_codec)
+        for (const char *p = text("%s:%s", e->key, is_list ? e->value : ""), *name; *p;
+             p += strcspn(p, ":"), p += !!*p)
+            if (av_match_name(name = text("%.*s", (int)strcspn(p, "=:"), p), REFUSED))
+                return fail("-%s %s is not allowed: ffcrf sets %s itself. Leave it out; --crf "
+                            "tries one CRF.", e->key, e->value, name);
+        if (!of_muxer && !of_codec && muxer)
             return fail("-%s is not an option of the muxer %s: leave it out, or choose another "
                         "format by the name of --encode.", e->key, muxer->name);
         if (of_muxer)
             set_other(&j->other_options, e->key, e->value, 0);
-        if (of_codec)
+        if (of_codec || !of_muxer)
             set_other(&j->encoder_options, e->key, e->value, 0);
     }
     return 0;
@@ -600,26 +605,6 @@ const char *options_vmaf_scale(const Job *j)
     // the side that fills the size is scaled to it, the other keeps the shape
     return (int64_t)h * width > (int64_t)w * height ?
            text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
-}
-
-/// Refuse options that set the searched quality, also among the parameters of a library.
-static int check_encoder_options(const AVDictionary *options)
-{
-    const AVDictionaryEntry *e = NULL;
-
-    while ((e = av_dict_iterate(options, e))) {
-        const int has_names = strstr(e->key, "-params") || strstr(e->key, "opts");
-        const char *names   = text("%s:%s", e->key, has_names ? e->value : "");
-
-        for (const char *p = names; *p; p += strcspn(p, ":"), p += !!*p) {
-            const char *name = text("%.*s", (int)strcspn(p, "=:"), p);
-
-            if (av_match_name(name, REFUSED))
-                return fail("-%s %s is not allowed: ffcrf sets %s itself. Leave it out; --crf "
-                            "tries one CRF.", e->key, e->value, name);
-        }
-    }
-    return 0;
 }
 
 /// Check the options, and set what they imply.
@@ -674,7 +659,7 @@ static int check(Job *j, int is_sample_encode)
     plan->exact = j->thorough ? 0 : 0.4;
     j->step     = j->step ? j->step : m->step;
     j->metric   = m;
-    return check_encoder_options(j->encoder_options) < 0 ? -1 : assign_muxer_options(j);
+    return assign_options(j);
 }
 
 char *output_name(const char *path, const char *ending)
