@@ -43,6 +43,14 @@ static struct {
     int64_t begin, shown;
 } work;
 
+void tell_text(char *message)
+{
+    for (uint8_t *c = message; *c; c++)
+        if (*c < 32 && *c != '\n' || *c == 127 || *c == 0xc2 && c[1] < 0xa0)    // U+0080 to U+009F
+            *c = '?';
+    fputs(message, stderr);
+}
+
 int fail_with(const char *message)
 {
     last_error = message;
@@ -53,7 +61,7 @@ int fail_with(const char *message)
 void *checked(void *memory)
 {
     if (!memory) {
-        tell("There is no memory left.\n");
+        fputs("Out of memory.\n", stderr);
         exit(2);
     }
     return memory;
@@ -86,15 +94,15 @@ void progress_show(int frames, int nb_frames)
         return;
     work.shown = now;
     nb_frames  = FFMAX(frames, nb_frames);
-    tell("%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
-         nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
-         is_terminal ? "" : "\n");
+    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
+            nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+            is_terminal ? "" : "\n");
 }
 
 void progress_end(void)
 {
     if (isatty(STDERR_FILENO))
-        tell(WIPE);
+        fputs(WIPE, stderr);
 }
 
 // ---- JSON ----
@@ -229,16 +237,16 @@ static const char *const alias[][2] = {
 static const Metric metrics[] = {
     { "vmaf", "lavfi.vmaf.score=",
       { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
-      .digits = 2, .tolerance = 1, .step = 5 },
+      .digits = 2, .tolerance = 1, .step = 7 },
     { "ssim", "lavfi.ssim.All=",
       { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
-      .digits = 5, .tolerance = 0.002, .step = 4 },
+      .digits = 5, .tolerance = 0.002, .step = 7 },
     { "xpsnr", "lavfi.xpsnr.xpsnr.",
       { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
       .digits = 3, .tolerance = 0.3, .step = 1 },
     { "mad", "lavfi.mad.score=",
       { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
-      .digits = 3, .tolerance = 1, .step = 24 },
+      .digits = 3, .tolerance = 1, .step = 7 },
     { NULL }
 };
 
@@ -353,9 +361,9 @@ static int check(Job *j)
     if (!av_match_name(j->pool, "mean,worst") &&
         (percent < 1 || percent > 50 || strcmp(j->pool, text("p%d", percent))))
         return fail("--pool is mean, worst, or p1 to p50, and not '%s'.", j->pool);
-    if (j->step > 1 && m->step == 1)
-        return fail("%s looks at the frames before, and scores all: leave out --score-every.",
-                    m->name);
+    if (j->step > 1 && (m->step == 1 || percent))
+        return fail("%s needs all frames: --score-every cannot be used with it.",
+                    percent ? text("--pool %s", j->pool) : m->name);
     if (isnan(plan->target) && j->metric && !is_one_crf)
         return fail("Which quality? Give it with --target-%s.", m->name);
     if (!isnan(plan->target) && j->crf_is_ffmpegs)
@@ -370,7 +378,6 @@ static int check(Job *j)
     j->upload   = "";
     plan->scale = &m->scale;
     plan->exact = j->thorough ? 0 : 0.4;
-    j->step     = j->step ? j->step : m->step;
     j->metric   = m;
     return 0;
 }
