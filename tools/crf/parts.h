@@ -53,10 +53,11 @@ static inline int reaches(const Scale *s, double a, double b)
 
 /// What is known of a CRF that was tried, for the whole encode.
 typedef struct Point {
-    double crf, score;
+    double crf, score;          ///< the score is that of --pool
     double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
     double percent;             ///< of the size of the source's video
     double seconds;
+    double mean;                ///< score of all frames
 } Point;
 
 typedef struct SearchPlan {
@@ -99,8 +100,11 @@ void *checked(void *memory);
 /// Format a string, which is never freed.
 #define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
 
-#define tell(...) fprintf(stderr, __VA_ARGS__)
+#define tell(...) tell_text(text(__VA_ARGS__))
 #define fail(...) fail_with(text(__VA_ARGS__))
+
+/// Print a message. Control characters, which names of files may contain, become '?'.
+void tell_text(char *message);
 
 extern const char *last_error;
 int fail_with(const char *message);         ///< @return -1
@@ -127,7 +131,7 @@ typedef struct Metric {
     Scale scale;
     int digits;                 ///< printed decimal places
     double tolerance;           ///< default of --tolerance
-    int step;                   ///< default of --score-every
+    int step;                   ///< default of --score-every for long parts
 } Metric;
 
 /// A file, as far as it is known without decoding.
@@ -142,6 +146,9 @@ typedef struct Input {
     int nb_units;
     int64_t bytes;
     double seconds;             ///< to the end of the last one
+    uint64_t hash[2];           ///< of all packets of the video
+    int is_live;                ///< may wait for data without an end
+    int seekable;
 } Input;
 
 /// Options of one run of ffcrf, and the state that all its commands depend on.
@@ -180,9 +187,10 @@ typedef struct Job {
     // set by encode_init() and encode_first()
     Input in;
     const char *ffmpeg, *ffmpeg_version;
+    const char *programs;       ///< path of ffmpeg, or NULL
     const AVCodecParameters *coded;     ///< of the encode, once a first frame was encoded
     const char *gpu_format;     ///< of the frames that are scored on a GPU, or NULL
-    int is_mixed;               ///< an encode of 8 bits is scored against 10
+    int mixed_depth;               ///< an encode of 8 bits is scored against 10
 } Job;
 
 int options_parse(Job *j, int argc, char **argv);
@@ -231,15 +239,21 @@ double score_mean(const Metric *m, const Result *r);
 /// The score of some samples, by "mean", "worst" or a percentile as "p5".
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb);
 
+/// Quote a word for a POSIX shell. Control characters, which a terminal would obey, and bytes that
+/// are not UTF-8, which it could not copy, become the output of printf.
+const char *shell_quote(const char *string);
+
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
-/// Look at the input, and find ffmpeg: that beside this program, or else that of PATH, which has
-/// the short name. From now on a signal ends it, too.
+/// Open and read the input, and find ffmpeg: that beside this program, or else that of PATH, which
+/// has the short name. From now on a signal ends it, too.
 int encode_init(Job *j);
 
-/// Choose the encoder, and encode one frame, to see what becomes of it, and that all that was asked
-/// for works.
-/// @param output a file for it, which is removed, or NULL
+/// One of how many frames of a part is scored.
+int scoring_step(const Job *j, int nb_frames);
+
+/// Choose the encoder, and encode one frame, to learn its format, and to check all options.
+/// @param output the name of the output, whose container has to accept the codec; or NULL
 int encode_first(Job *j, const char *output);
 
 /// Score the encode of --verify.
@@ -248,11 +262,18 @@ int encode_verify(Job *j, Result *r);
 /// Choose the streams of an output, and warn of those that are left out.
 int encode_prepare(const Job *j, const char *output);
 
-/// The command for that, for a user.
+/// The command that makes an output, for a user.
 const char *encode_command(const Job *j, double crf, const char *output);
 
-/// Encode a sample and score it, unless the result was kept; or all, to an output that is not NULL.
-/// It fails if a frame got lost, or may have met another one. @return 1 if it was kept
+/// Create a file of a new name beside an output, for an incomplete encode. @return NULL after a message
+char *encode_reserve(const char *output);
+
+/// Rename a complete encode. It does not replace a file without -y.
+int encode_publish(const Job *j, const char *part, const char *output);
+
+/// Encode a sample and score it, unless the result is in the cache; or the whole input, to an output
+/// that is not NULL. It fails if a frame got lost, or may be paired with the wrong frame.
+/// @return 1 if the result is from the cache
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
 
 #endif /* TOOLS_CRF_PARTS_H */

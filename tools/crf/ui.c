@@ -47,6 +47,14 @@ static struct {
     int64_t begin, shown;
 } work;
 
+void tell_text(char *message)
+{
+    for (uint8_t *c = message; *c; c++)
+        if (*c < 32 && *c != '\n' || *c == 127 || *c == 0xc2 && c[1] < 0xa0)    // U+0080 to U+009F
+            *c = '?';
+    fputs(message, stderr);
+}
+
 int fail_with(const char *message)
 {
     last_error = message;
@@ -57,7 +65,7 @@ int fail_with(const char *message)
 void *checked(void *memory)
 {
     if (!memory) {
-        tell("Out of memory.\n");
+        fputs("Out of memory.\n", stderr);
         exit(2);
     }
     return memory;
@@ -95,15 +103,15 @@ void progress_show(int frames, int nb_frames)
         return;
     work.shown = now;
     nb_frames  = FFMAX(frames, nb_frames);
-    tell("%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
-         nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
-         is_terminal ? "" : "\n");
+    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
+            nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+            is_terminal ? "" : "\n");
 }
 
 void progress_end(void)
 {
     if (isatty(STDERR_FILENO))
-        tell(WIPE);
+        fputs(WIPE, stderr);
 }
 
 // ---- JSON ----
@@ -287,16 +295,16 @@ static const char *const replaced[][2] = {
 static const Metric metrics[] = {
     { "vmaf", "lavfi.vmaf.score=",
       { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
-      .digits = 2, .tolerance = 1, .step = 5 },
+      .digits = 2, .tolerance = 1, .step = 7 },
     { "ssim", "lavfi.ssim.All=",
       { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
-      .digits = 5, .tolerance = 0.002, .step = 4 },
+      .digits = 5, .tolerance = 0.002, .step = 7 },
     { "xpsnr", "lavfi.xpsnr.xpsnr.",
       { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
       .digits = 3, .tolerance = 0.3, .step = 1 },
     { "mad", "lavfi.mad.score=",
       { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
-      .digits = 3, .tolerance = 1, .step = 24 },
+      .digits = 3, .tolerance = 1, .step = 7 },
     { NULL }
 };
 
@@ -459,9 +467,6 @@ static int set_option(Job *j, const AVOption *o, const char *argument, const cha
     const int is_number = is_real || o->type == AV_OPT_TYPE_INT;
     const char *set     = is_time ? text("%"PRId64"us", parse_duration(value)) : value;
 
-    // programs take names that begin with a dash for options
-    if (*value == '-' && value[1] && av_match_name(strrchr(o->name, '-') + 1, "i,encode,verify"))
-        set = text("./%s", value);
     if (o->type == AV_OPT_TYPE_IMAGE_SIZE && !strcmp(value, "auto"))
         return j->scale[0] = SCALE_AUTO, 1;
     // libavutil evaluates expressions, "nan" among them
@@ -634,8 +639,9 @@ static int check(Job *j, int is_sample_encode)
         return fail("--pool: '%s' is not mean, worst, or p1 to p50.", j->pool);
     if (j->scale[0] && m != metrics)
         return fail("--vmaf-scale is for vmaf: leave it out with %s.", m->name);
-    if (j->step > 1 && m->step == 1)
-        return fail("%s needs consecutive frames: --score-every cannot be used with it.", m->name);
+    if (j->step > 1 && (m->step == 1 || percent))
+        return fail("%s needs all frames: --score-every cannot be used with it.",
+                    percent ? text("--pool %s", j->pool) : m->name);
     if (j->verify && j->encode)
         return fail("--verify scores an encode that exists: leave out '%s'.", j->encode);
     if (is_sample_encode && !is_one_crf)
@@ -657,7 +663,6 @@ static int check(Job *j, int is_sample_encode)
     j->upload   = "";
     plan->scale = &m->scale;
     plan->exact = j->thorough ? 0 : 0.4;
-    j->step     = j->step ? j->step : m->step;
     j->metric   = m;
     return assign_options(j);
 }
