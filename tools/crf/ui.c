@@ -618,8 +618,12 @@ static int check(Job *j, int is_sample_encode)
     const int percent = *j->pool == 'p' ? atoi(j->pool + 1) : 0, is_one_crf = !isnan(j->crf);
     const Metric *m   = j->metric ? j->metric : metrics;
     SearchPlan *plan  = &j->plan;
+    const char **const names[] = { &j->input, &j->encode, &j->verify };
     struct stat in, out;
 
+    for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
+        if (*names[i])          // commands are printed with it where a name needs it
+            av_strstart(*names[i], "file:", names[i]);
     if (!j->input)
         return fail("No input: give it with -i%s. `ffcrf --help` lists the options.", j->encode ?
                     text(", as '%s' without an option is the output", j->encode) : "");
