@@ -622,7 +622,7 @@ static int check(Job *j, int is_sample_encode)
     struct stat in, out;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(names); i++)
-        if (*names[i])          // commands are printed with it where a name needs it
+        if (*names[i] && access(*names[i], F_OK))   // as where a name in a printed command needs it
             av_strstart(*names[i], "file:", names[i]);
     if (!j->input)
         return fail("No input: give it with -i%s. `ffcrf --help` lists the options.", j->encode ?
