@@ -80,9 +80,22 @@ crf_pairs(){
     ff -i ${in} -vf "loop=1:1:0" -frames:v 60 -c:v ffv1 ${tmp}/late.mkv
     has_json -i ${in} --verify ${tmp}/late.mkv --target-ssim 0.9 --score-every 1
     yes_if "off by one is seen" "$(whole .score) < 0.9 && ${status} == 1"
-    ff -i ${in} -frames:v 59 -c:v ffv1 ${tmp}/less.mkv
-    has_json -i ${in} --verify ${tmp}/less.mkv --target-ssim 0.9
-    echo "one less: status ${status}, $(of_type error '.message | test("59 frames") and test("60")')"
+    # numbers of frames that differ end in an error that names both
+    for n in 50 54 60 200; do
+        ff -stream_loop -1 -i ${in} -frames:v ${n} -c:v libx264 -preset ultrafast ${tmp}/${n}.mkv
+    done
+    numbers() { echo ", $(of_type error .message | grep -o '[0-9]* frames' | paste -sd' ')"; }
+    for n in "50 54" "54 50" "50 60" "60 50" "50 200" "200 50" "50 50 -vf bwdif=1" "60 50 --reference-vfilter null"; do
+        set -- ${n}
+        source=$1 encode=$2
+        shift 2
+        has_json -i ${tmp}/${source}.mkv --verify ${tmp}/${encode}.mkv --target-ssim 0.9 "$@"
+        echo "source and encode ${n}: status ${status}$(numbers)"
+    done
+    for n in bwdif=1 fps=5 trim=end_frame=30; do
+        has_json -i ${tmp}/50.mkv -c:v libx264 --crf 30 --metric ssim -vf ${n} --reference-vfilter null
+        echo "-vf ${n}: status ${status}, $(of_type error .message | grep -o '[0-9][0-9]*' | paste -sd' ')"
+    done
     # an encoder that leaves frames out
     has_json -i ${in} ${fast} --crf 8 --target-ssim 0.1 --cache false -bsf:v noise=drop='eq(n\,30)'
     echo "a packet less: status ${status}, $(of_type error '.message | test("60 frames") and test("59")')"
@@ -92,6 +105,7 @@ crf_pairs(){
 crf_refusals(){
     clip 0.4
     cp ${in} ${tmp}/there.mkv
+    ln ${in} ${tmp}/link.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
     says() { grep -q -e "$1" ${tmp}/err || echo ", BUT DOES NOT SAY SO"; }
@@ -141,11 +155,54 @@ crf_cache(){
     mv ${out} ${in}
     has_json ${search}
     echo "other contents$(cached)"
-    for damage in "truncate -s -3" "truncate -s 0" "echo junk | tee"; do
+    for damage in "truncate -s -3" "truncate -s 0" "echo junk | tee" "echo seconds 1 | tee" "sed -i /^frame/d" "sed -i s/All=0/All=1/"; do
         eval "${damage} $(find ${tmp}/cache -type f | paste -sd' ')" > /dev/null
         has_json ${search}
         echo "${damage}$(cached)"
     done
+    # each part of the key, and that nothing else is in it
+    mkdir ${tmp}/bin ${tmp}/lib
+    cp ${program} ${tmp}/bin/ffcrf
+    real=$(command -v ${target_path}/ffmpeg${PROGSUF}${EXECSUF})
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$(readlink -f ${real})" | install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+    printf '0 I 20\n' > ${tmp}/qpfile
+    for n in testsrc2 mandelbrot; do
+        ff -f lavfi -i ${n}=s=192x144:r=25 -frames:v 10 -pix_fmt yuv420p -f yuv4mpegpipe ${tmp}/${n}
+        touch -d @1 ${tmp}/${n}
+    done
+    key() { # name
+        status=0
+        ${tmp}/bin/ffcrf -i ${tmp}/raw.y4m ${fast} --metric ssim --crf 30 -x264-params "qpfile=${tmp}/qpfile" --json \
+            > ${tmp}/out 2> ${tmp}/err < /dev/null || status=$?
+        jq -c . ${tmp}/out > ${json}
+        echo "$1: status ${status}$(cached)"
+    }
+    raw() { cat ${tmp}/$1 > ${tmp}/raw.y4m; touch -d @${2:-1} ${tmp}/raw.y4m; }
+    raw testsrc2
+    key "key"
+    key "the same"
+    raw mandelbrot
+    key "packets of other data"
+    raw mandelbrot 2
+    key "time of the source"
+    printf '0 I 21\n' > ${tmp}/qpfile
+    key "file that an option names"
+    printf '#!/bin/sh\nexec  "%s" "$@"\n' "$(readlink -f ${real})" > ${tmp}/bin/ffmpeg
+    key "ffmpeg"
+    cp ${program} ${tmp}/bin/new && mv ${tmp}/bin/new ${tmp}/bin/ffcrf
+    key "ffcrf"
+    key "the same"
+    # without a wrapper, whose libraries are those of the shell
+    ln -sf "$(readlink -f ${real})" ${tmp}/bin/ffmpeg
+    key "ffmpeg itself"
+    library=$(ldd "$(readlink -f ${real})" | sed -n 's/.*=> \([^ ]*libx264[^ ]*\).*/\1/p')
+    cp "${library:-${in}}" ${tmp}/lib/
+    LD_LIBRARY_PATH=${tmp}/lib key "library of the encoder"
+    key "the same"
+    (unset HOME XDG_CACHE_HOME FFCRF_CACHE; key "no home")
+    grep -c 'HOME is not set' ${tmp}/err
+    (unset FFCRF_CACHE XDG_CACHE_HOME; HOME=${tmp}/home key "a new home")
+    find ${tmp}/home -type f | sed "s,${tmp}/,,; s,[^/]*$,,"
     FFCRF_CACHE=/dev/null/cache has_json ${search}
     echo "no folder$(cached)"
     # no file may have more than a block: the cache is full, and the search goes on
@@ -192,13 +249,118 @@ crf_resume(){
     same "found" ${tmp}/first ${tmp}/again
     jq -Rc 'fromjson?|select(.from_cache == false)|[.sample,.crf]' ${tmp}/runs | sort > ${tmp}/made
     yes_if "measured once" "$(wc -l < ${tmp}/made) == $(uniq ${tmp}/made | wc -l) && $(wc -l < ${tmp}/made) >= ${nb} - 3"
-    # while it makes the whole, which takes 130 s
-    for signal in INT KILL; do
-        env --default-signal=INT ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
+    # while it makes the whole, which takes 130 s; other files of such names stay
+    echo precious > ${tmp}/out.part.mkv
+    for signal in INT HUP KILL; do
+        env --default-signal=INT,HUP ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
             --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > ${tmp}/told${signal} 2>&1 &
-        interrupt ${signal} "test -e ${tmp}/out.part.mkv && grep -q nostdin ${tmp}/told${signal}"
-        echo "$(ls ${tmp} | grep -c '^out\.') files of the output"
+        interrupt ${signal} "test -e ${tmp}/out.mkv.*.part.mkv && grep -q nostdin ${tmp}/told${signal}"
+        echo "$(ls ${tmp} | grep -c '^out\.mkv') files of the output"
     done
+    cat ${tmp}/out.part.mkv
+    # two runs to one output: the first one to end has it, the other one keeps its encode
+    for crf in 20 40; do
+        ${program} -i ${in} ${fast} -vf realtime=speed=2 --metric ssim --crf ${crf} --encode ${tmp}/two.mkv > ${tmp}/two${crf} 2>&1 &
+        until_so "ls ${tmp} | grep -q '^two.mkv.*part' || test ${crf} = 40"
+    done
+    wait
+    echo "$(ls ${tmp} | grep -c '^two\.mkv') files of two runs, $(grep -l 'finished encode' ${tmp}/two20 ${tmp}/two40 | wc -l) told"
+}
+
+# ffmpeg that waits without an end is stopped after 60 checks, each of which is a signal here; one
+# that works is not.
+crf_stall(){
+    clip 0.4
+    install -D ${program} ${tmp}/bin/ffcrf
+    for work in "exec sleep 1000" "while test ! -e ${tmp}/end; do :; done"; do
+        printf '#!/bin/sh\ncase "$*" in *-map*) %s ;; *) printf "\\n  -crf \\n" ;; esac\n' "${work}" |
+            install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+        ${tmp}/bin/ffcrf -i ${in} ${fast} --crf 30 -v verbose > ${tmp}/out 2> ${tmp}/err &
+        until_so "grep -q -e -map ${tmp}/err"
+        for n in $(seq 64); do
+            sleep 0.1
+            kill -ALRM $! 2> /dev/null || break
+        done
+        touch ${tmp}/end
+        wait $!
+        echo "${work%% *}: status $?, $(grep -c 'was stopped: for 60' ${tmp}/err)"
+    done
+}
+
+# The file of --encode is that of the printed command, for any name, and with side data.
+crf_output(){
+    ff -f lavfi -i testsrc2=s=64x64:r=25 -frames:v 5 -c:v ffv1 ${tmp}/five.mkv
+    facts() { run ffprobe${PROGSUF}${EXECSUF} -v error -show_streams -show_format -show_packets -show_data_hash md5 "$1" | grep -v '^filename='; }
+    target_path=$(readlink -f ${target_path})
+    both() { # name [options]
+        file=$1
+        shift
+        rm -rf ${tmp}/o
+        mkdir ${tmp}/o
+        (cd ${tmp} && ${target_path}/${name} -i "${file}" --encode "o/${file}" ${fast} --crf 30 --metric ssim --json "$@" > out 2> err < /dev/null) ||
+            echo "status $?: $(cat ${tmp}/err)"
+        facts "${tmp}/o/${file}" > ${tmp}/first
+        mv "${tmp}/o/${file}" ${tmp}/encode.mkv
+        (cd ${tmp} && eval "$(jq -r 'select(.type == "crf-search-done").command' out) -v error" < /dev/null)
+        facts "${tmp}/o/${file}" > ${tmp}/second
+        LC_ALL=C grep -q "$(printf '[\001-\010\013-\037]')" ${tmp}/out ${tmp}/err && echo "escapes are printed"
+        cmp ${tmp}/first ${tmp}/second > ${tmp}/differ || { echo "${file} differs"; diff ${tmp}/first ${tmp}/second | head -n 5; }
+    }
+    nb=0
+    while IFS= read -r case; do
+        file=$(printf -- "${case}.mkv")
+        cp ${tmp}/five.mkv "${tmp}/${file}"
+        both "${file}"
+        nb=$((nb + 1))
+        rm -- "${tmp}/${file}"
+    done << 'END'
+-dash
+new\nline
+sp  ace
+it\047s
+\047\047\047
+"quoted"
+100%%
+%%03d
+[0:v]
+back\\slash
+\377\376
+\303\244
+esc\033]0;x\007
+\302\2331m
+a:b
+http:x
+file:x
+concat:x
+$(touch hole)
+`touch hole`
+$HOME
+*?
+~
+#
+a;touch hole;b
+a|b&c>d<e
+{a,b}=!
+\ttab
+
+END
+    echo "${nb} names$(ls ${tmp}/hole 2> /dev/null)"
+    # side data, times, rotation and cropping
+    ff -f lavfi -i testsrc2=s=96x64:r=25 -frames:v 12 -vf setparams=color_trc=bt709 -c:v libx264 -preset ultrafast ${tmp}/plain.mp4
+    ff -display_rotation 90 -i ${tmp}/plain.mp4 -c copy ${tmp}/rotated.mp4
+    ff -i ${tmp}/plain.mp4 -vf crop=90:58 -c:v libx264 -preset ultrafast ${tmp}/cropped.mp4
+    ff -i ${tmp}/plain.mp4 -vf "select=mod(n\,3),setpts=PTS+mod(N\,2)*100" -fps_mode passthrough -enc_time_base filter -c:v libx264 ${tmp}/vfr.mkv
+    ff -i ${tmp}/plain.mp4 -vf format=yuv420p10,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc \
+        -c:v libx265 -preset ultrafast -x265-params "log-level=error:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400" ${tmp}/hdr.mkv
+    for n in rotated.mp4 cropped.mp4 vfr.mkv; do
+        both ${n}
+        run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=width,height,nb_read_packets -count_packets -of csv=p=0 ${tmp}/o/${n}
+    done
+    both hdr.mkv -c:v libx265 -x265-params log-level=error
+    grep -c 'max_content=1000\|max_luminance=10000000/10000' ${tmp}/first
+    # an HDR encode of SDR, and containers that do not take the codec
+    has_json -i ${tmp}/plain.mp4 --verify ${tmp}/hdr.mkv --metric ssim --target 0.5
+    echo "HDR and SDR: status ${status}, $(grep -c 'scale=out_transfer=smpte2084' ${tmp}/err)"
 }
 
 # All that is written is JSON, whatever the names, the order of options, and how it ends.
@@ -260,6 +422,27 @@ crf_samples(){
     laid() { echo ", $(sample '"\(.start) \(.frames) \(.scored_frames)"' | paste -sd';')"; }
     each_case has_json laid "-i ${in} ${fast} --metric ssim --crf 30"
     search="-i ${in} ${fast} --metric ssim --crf 30 --samples 3 --sample-duration 500ms --score-every 1"
+    # a step of frames from 120 frames on, unless a percentile is asked for
+    ff -stream_loop -1 -i ${in} -frames:v 119 -c:v ffv1 ${tmp}/119.mkv
+    ff -stream_loop -1 -i ${in} -frames:v 120 -c:v ffv1 ${tmp}/120.mkv
+    for n in "119" "120" "120 --pool p5" "120 --score-every 3" "120 --pool p5 --score-every 3"; do
+        has_json -i ${tmp}/${n%% *}.mkv ${fast} --metric ssim --crf 30 --encode ${out} -y ${n#${n%% *}}
+        echo "${n}: status ${status}$(laid), $(whole '"\(.pool) \(.scored_frames)"')"
+    done
+    # all that is printed has the pool, and the mean beside it
+    for n in p5 worst; do
+        ffcrf -i ${tmp}/120.mkv ${fast} --metric ssim --crf 30 --encode ${out} -y --pool ${n}
+        cat ${tmp}/out ${tmp}/err | grep -c "ssim ${n} 0\.[0-9]*, mean 0\."
+    done
+    # what cannot be sought is one sample, and parts without frames are none
+    ff -stream_loop -1 -i ${in} -t 40 -c:v libx264 -preset ultrafast -vf scale=96:64 -f h264 ${tmp}/raw.264
+    ff -stream_loop -1 -i ${in} -t 40 -vf "select='lt(t,8)+gt(t,30)',scale=96:64" -fps_mode passthrough -c:v libx264 -preset ultrafast ${tmp}/gap.mkv
+    has_json -i ${tmp}/raw.264 ${fast} --metric ssim --crf 30
+    echo "raw: status ${status}$(laid)"
+    has_json -i ${tmp}/raw.264 ${fast} --metric ssim --crf 30 -ss 5
+    echo "raw with -ss: status ${status}, $(grep -c 'ffmpeg -i .*raw.264 -c copy .*raw.mkv' ${tmp}/err)"
+    has_json -i ${tmp}/gap.mkv ${fast} --metric ssim --crf 30 --sample-duration 2s --samples 3
+    echo "gap: status ${status}$(laid)"
     # the cache has the scores of all frames
     rm -r ${tmp}/cache
     found ${search}
@@ -278,7 +461,7 @@ crf_samples(){
     ff -loop 1 -framerate 25 -i ${pictures}/chelsea_451x300.pgm -t 60 \
         -vf "crop=192:144:x='mod(n*(1+3*gt(mod(floor(n/125)*7,11),5)),250)':y='mod(n,150)*lt(mod(floor(n/125)*5,7),4)',format=yuv420p" \
         -c:v libx264 -preset ultrafast -qp 10 ${tmp}/scenes.mkv
-    found -i ${tmp}/scenes.mkv ${fast} -g 25 --crf 30 --metric ssim --sample-duration 2s --encode ${out}
+    found -i ${tmp}/scenes.mkv ${fast} -y -g 25 --crf 30 --metric ssim --sample-duration 2s --encode ${out}
     yes_if "more samples" "$(sample .sample | wc -l) > 3"
     yes_if "in the range" "$(done_ .predicted_encode_size_min) < $(whole .size) && $(whole .size) < $(done_ .predicted_encode_size_max)"
     # thorough: the best of all CRFs
@@ -332,12 +515,43 @@ crf_damage(){
     each_case has_json told "${fast} --metric ssim --crf 40"
 }
 
+# The tables of ffmpeg's options are those of the sources: none without a value is missing, and the
+# reference has those of an output that are not for the file. FFmpeg 9.0 has dropped three of 8.1.
+crf_options(){
+    old="filter_script|qphist|top"
+    sed 's/ *\\$//' ${base}/../fftools/ffmpeg_opt.c ${base}/../fftools/opt_common.h | tr '\n' ' ' |
+        grep -Eo '\{ *"[^"]+", *OPT_TYPE_[A-Z0-9]+, *[^{]*' | tr -s '{", |' ' ' | sort > ${tmp}/tree
+    table(){ # macro
+        sed -n "/^#define $1 /,/[^\\\\]\$/p" ${base}/../tools/crf/ui.c | grep -o '"[^"]*"' |
+            tr -d '"\n' | tr , '\n' | grep -Evx "${old}" | sort
+    }
+    names() { awk "$1 { print \$1 }" ${tmp}/tree | grep -Evx -e "${old}|-help" | sort -u; }
+    table NO_VALUE > ${tmp}/no_value
+    table OF_FILE > ${tmp}/of_file
+    names '/ OPT_TYPE_BOOL / || / OPT_TYPE_FUNC / && !/ OPT_FUNC_ARG /' > ${tmp}/tree_no_value
+    names '/ OPT_OUTPUT /' > ${tmp}/output
+    echo "without a value: $(grep -c . ${tmp}/no_value)"
+    diff ${tmp}/no_value ${tmp}/tree_no_value
+    echo "of the file, but not of an output: $(comm -23 ${tmp}/of_file ${tmp}/output | paste -sd' ')"
+    comm -13 ${tmp}/of_file ${tmp}/output
+}
+
 # Command lines of ab-av1.
 crf_abav1(){
     clip 0.4
-    options() { sed -n "s,.* -c:v,\n-c:v,; s,${tmp},folder,; s/\"}$//; /^.-c:v/p" ${tmp}/out; }
-    small="--metric ssim --max-encoded-percent 500"
+    options() { sed -n "s,.* -c copy ,\n,; s,${tmp},folder,; s/\"}$//; /^\n-/p" ${tmp}/out; }
+    small="--metric ssim"
     each_case ffcrf options
+    for n in mp4 mov; do
+        head -c 64 ${tmp}/out.${n} | grep -c moov
+        run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_tag_string:format_tags=title -of csv ${tmp}/out.${n}
+    done
+    # a size that the filter of VMAF gets, and that which it has without the option
+    clip 0.2 240:180
+    for size in none auto 1280x720; do
+        ffcrf -i ${in} ${fast} --crf 30 --vmaf-scale=${size} -v verbose
+        echo "${size}: status ${status}, $(grep -o ',scale=[^,]*bicubic' ${tmp}/err | paste -sd' ')"
+    done
 }
 
 # The meter of a terminal: how far it is, and how long it will go on. Of devices, none is one, too.
@@ -365,6 +579,9 @@ crf_encoders(){
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done
+    # one that has no filter of VMAF
+    printf '#!/bin/sh\necho "Unknown filter"\n' | install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+    ${tmp}/bin/ffcrf -i ${in} 2>&1 || echo "status $?"
 }
 
 # The examples of the manual.

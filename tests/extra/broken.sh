@@ -120,6 +120,10 @@ mutants() {
   tools/crf/ui.c              @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
   tools/crf/encode.c          @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
   tools/crf/ui.c              @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
+  tools/crf/ui.c              @ s/"?,L,accurate_seek,an,/"?,L,accurate_seek,/ @ ffcrf-options
+  tools/crf/ui.c              @ s/ || j->input != before// @ ffcrf-refusals
+  tools/crf/ui.c              @ s/h \* width > /h * width < / @ ffcrf-abav1
+  tools/crf/ui.c              @ s/HAS(format, 0) || private/private/ @ ffcrf-abav1
   tools/crf/encode.c          @ s/part : 1 - part/1 - part : part/ @ ffcrf-samples
   tools/crf/encode.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate

@@ -24,7 +24,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -34,6 +37,7 @@
 #include "libavcodec/avcodec.h"
 #include "libavutil/md5.h"
 #include "libavutil/mem.h"
+#include "libavutil/murmur3.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/time.h"
 
@@ -41,40 +45,68 @@
 
 // ---- input ----
 
+/// The name of a file as ffmpeg takes it: neither an option nor a protocol.
+static const char *file_url(const char *path)
+{
+    return *path == '-' || strchr(path, ':') ? text("file:%s", path) : path;
+}
+
+/// The URL of an input: what exists under that name is a file.
+static const char *input_url(const char *path)
+{
+    return access(path, F_OK) ? path : file_url(path);
+}
+
 static int input_open(Input *in, const char *path)
 {
+    const AVIOContext *pb;
     int ret;
 
     *in = (Input){ 0 };
-    if ((ret = avformat_open_input(&in->format, path, NULL, NULL)) < 0 ||
+    if ((ret = avformat_open_input(&in->format, input_url(path), NULL, NULL)) < 0 ||
         (ret = avformat_find_stream_info(in->format, NULL)) < 0 ||
         (ret = av_find_best_stream(in->format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0)) < 0)
         return fail("Cannot read video of '%s': %s.", path, av_err2str(ret));
-    in->stream = in->format->streams[ret];
+    in->stream   = in->format->streams[ret];
+    pb           = in->format->pb;
+    in->is_live  = pb ? !(pb->seekable & AVIO_SEEKABLE_NORMAL)
+                      : !av_match_name("image2", in->format->iformat->name);
+    in->seekable = !in->is_live && !(in->format->iformat->flags & AVFMT_NOTIMESTAMPS) &&
+                   !(in->format->ctx_flags & AVFMTCTX_UNSEEKABLE);
     return !(in->stream->disposition & AV_DISPOSITION_ATTACHED_PIC) ? 0 :
-           fail("'%s' has no video but a picture.", path);
+           fail("'%s' contains an attached picture but no video stream.", path);
 }
 
-/// Read all packets of a part, of which length 0 is to the end, and warn of what is cut off.
-/// @param nb_frames use no more than so many frames, if it is not 0
+/**
+ * Read all packets, list and count those of a part, and warn if the file is truncated.
+ *
+ * @param length    seconds of the part; 0 is up to the end
+ * @param nb_frames the most frames of the part, 0 if there is no limit
+ */
 static int input_scan(Input *in, double start, double length, int nb_frames)
 {
     const AVFormatContext *format = in->format;
     const double offset = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time / 1e6;
     const double stated = format->duration / 1e6;
+    struct AVMurMur3 *hash = checked(av_murmur3_alloc());
     AVPacket *p = checked(av_packet_alloc());
     double end  = 0, last = 0;      // of all streams, and of the video
 
+    av_murmur3_init(hash);
     for (; av_read_frame(in->format, p) >= 0; av_packet_unref(p)) {
         const AVStream *st = format->streams[p->stream_index];
         const double unit  = av_q2d(st->time_base);
         const int64_t time = p->pts == AV_NOPTS_VALUE ? p->dts : p->pts;
         const double begin = time == AV_NOPTS_VALUE ? last : time * unit - offset;
         const struct Unit u = { begin - start, p->size };
+        const int64_t header[] = { p->pts, p->dts, p->duration, p->flags, p->size };
 
         end = FFMAX(end, begin + p->duration * unit);
         if (st != in->stream)
             continue;
+        // packets before the part are decoded, too
+        av_murmur3_update(hash, (const uint8_t *)header, sizeof(header));
+        av_murmur3_update(hash, p->data, p->size);
         last = begin + p->duration * unit;
         if (u.time < 0 || length && u.time >= length || nb_frames && in->nb_units == nb_frames)
             continue;
@@ -83,16 +115,21 @@ static int input_scan(Input *in, double start, double length, int nb_frames)
         in->seconds = FFMAX(in->seconds, last - start);
     }
     av_packet_free(&p);
+    av_murmur3_final(hash, (uint8_t *)in->hash);
+    av_free(hash);
     if (!in->nb_units)
         return fail("'%s' has no frames%s.", format->url, start || length ? " in that part" : "");
     // other durations are estimates, and this one may be a little longer than all streams
     if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM && stated - end > 0.5)
-        tell("'%s' is cut off: %.2f s are missing at its end. What is there is used.\n",
+        tell("'%s' is cut off: %.2f s are missing at its end. Using the part that can be read.\n",
              format->url, stated - end);
     return 0;
 }
 
 // ---- scores ----
+
+#define LEAST_SKIPPED 120   ///< frames from which on not all are scored
+#define LEAST_SCORED   16   ///< frames that are scored at any rate
 
 static void score_add(Result *r, double score)
 {
@@ -139,27 +176,49 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
     return all.score[rank] + (all.score[rank + 1] - all.score[rank]) * (place - rank);
 }
 
+int scoring_step(const Job *j, int nb_frames)
+{
+    // a percentile of some frames is not that of all
+    const int step = *j->pool == 'p' ? 1 : j->step ? j->step :
+                     nb_frames < LEAST_SKIPPED ? 1 : j->metric->step;
+
+    return av_clip(nb_frames / LEAST_SCORED, 1, step);
+}
+
 // ---- what ffmpeg prints ----
 
-/// For each frame that is encoded, packet and decoded frame, beside the scores; and at the end of
-/// what is kept.
+/// Lines for each frame of the source, packet and decoded frame, beside the scores; the last one is
+/// written to entries of the cache only.
 #define LINE_FRAME   "frame"
 #define LINE_PACKET  "packet "
 #define LINE_DECODED "decoded"
 #define LINE_SECONDS "seconds "
 
-typedef struct Lines {
-    const char **answer;        ///< gets all of them, if it is not NULL
+/// Checks, one each second, without output and CPU time until a program is stopped. A machine that
+/// is suspended makes none.
+#define STALL_CHECKS 60
+#define STALL_CPU_MS 10         ///< ffmpeg uses less in a second in which it only waits
+
+/// The program that runs.
+static struct {
+    volatile pid_t pid;
+    clockid_t clock;
+    int64_t ms;                     ///< CPU time at the last check
+    volatile sig_atomic_t idle;     ///< checks since the last line of output and use of CPU time
+} watch;
+
+typedef struct FFmpegOutput {
+    const char **answer;        ///< gets all lines, if it is not NULL
     const Metric *metric;
-    int expected;               ///< frames
-    FILE *kept;                 ///< those that are known go there, or NULL
+    int expected;               ///< number of frames for the progress meter
+    FILE *kept;                 ///< gets the known lines, if it is not NULL
     int nb_frames, nb_packets, nb_decoded;
     int64_t bytes;
     double seconds;
     Result planes[128];         ///< by the letter of a plane; the first is of all
-} Lines;
+} FFmpegOutput;
 
-static void take_line(Lines *l, const char *line)
+static void parse_line(FFmpegOutput *l, const char *line)
 {
     const char *value;
 
@@ -189,12 +248,14 @@ static void take_line(Lines *l, const char *line)
         fputs(line, l->kept);
 }
 
-static void take_lines(Lines *l, FILE *f)
+static void read_output(FFmpegOutput *l, FILE *f)
 {
     char line[1024];
 
-    while (fgets(line, sizeof(line), f))
-        take_line(l, line);
+    while (fgets(line, sizeof(line), f)) {
+        watch.idle = 0;
+        parse_line(l, line);
+    }
     progress_end();
     fclose(f);
 }
@@ -203,13 +264,27 @@ static void take_lines(Lines *l, FILE *f)
 
 volatile sig_atomic_t caught_signal;
 
-static volatile pid_t child;
-
 static void handle_signal(int number)
 {
     caught_signal = number;
-    if (child > 0)
-        kill(child, SIGKILL);       // what it was making is of no use
+    if (watch.pid > 0)
+        kill(watch.pid, SIGKILL);   // its output would be incomplete
+}
+
+/// Stop a program that waits without an end.
+static void handle_alarm(int number)
+{
+    const int error    = errno;
+    struct timespec ts = { 0 };
+    int64_t ms;
+
+    clock_gettime(watch.clock, &ts);
+    ms = ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+    watch.idle = ms - watch.ms < STALL_CPU_MS ? watch.idle + 1 : 0;
+    watch.ms   = ms;
+    if (watch.idle >= STALL_CHECKS && watch.pid > 0)
+        kill(watch.pid, SIGKILL);
+    errno = error;
 }
 
 /// The first line that the last command wrote to standard error, or "".
@@ -217,17 +292,19 @@ static const char *first_error;
 
 /// Run a command of a shell. When it has ended, what it wrote to standard error is printed.
 /// @return the exit status, or -1 after a message
-static int run(const char *command, Lines *l)
+static int run(const Job *j, const char *command, FFmpegOutput *l)
 {
+    const struct itimerval second = { { 1 }, { 1 } }, never = { { 0 } };
     const pid_t parent = getpid();
     FILE *errors = tmpfile();
     char line[1024];
     int fd[2], status = 0;
 
     first_error = "";
-    if (!errors || pipe(fd) < 0 || (child = fork()) < 0)
+    watch.idle  = 0;
+    if (!errors || pipe(fd) < 0 || (watch.pid = fork()) < 0)
         return fail("No program can be started: %s.", strerror(errno));
-    if (!child) {
+    if (!watch.pid) {
 #ifdef __linux__
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -238,12 +315,15 @@ static int run(const char *command, Lines *l)
         _exit(127);
     }
     if (caught_signal)              // before its number was known
-        kill(child, SIGKILL);
+        kill(watch.pid, SIGKILL);
+    if (!j->in.is_live && !clock_getcpuclockid(watch.pid, &watch.clock))
+        setitimer(ITIMER_REAL, &second, NULL);
     close(fd[1]);
-    take_lines(l, checked(fdopen(fd[0], "r")));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    read_output(l, checked(fdopen(fd[0], "r")));
+    while (waitpid(watch.pid, &status, 0) < 0 && errno == EINTR)
         ;
-    child = 0;
+    setitimer(ITIMER_REAL, &never, NULL);
+    watch.pid = 0;
     rewind(errors);                 // the program has written with the same position
     while (!caught_signal && fgets(line, sizeof(line), errors)) {
         tell("%s", line);
@@ -253,152 +333,230 @@ static int run(const char *command, Lines *l)
     fclose(errors);
     if (caught_signal)
         return -1;
+    if (WIFSIGNALED(status) && watch.idle >= STALL_CHECKS)
+        return fail("ffmpeg was stopped: for %d seconds it had no output and used no CPU time. "
+                    "Run its command, which -v verbose prints, to see where it waits.",
+                    STALL_CHECKS);
     return WIFSIGNALED(status) ? fail("ffmpeg was ended by signal %d.", WTERMSIG(status))
                                : WEXITSTATUS(status);
 }
 
 /// Run a command that does what was asked for.
-static int run_job(const Job *j, const char *command, Lines *l)
+static int run_job(const Job *j, const char *command, FFmpegOutput *l)
 {
     int ret;
 
-    if (!strcmp(j->loglevel, "verbose"))
+    if (av_match_name(j->loglevel, "verbose,debug,trace"))
         tell("%s\n", command);
-    ret = run(command, l);
+    ret = run(j, command, l);
     return ret <= 0 ? ret : fail("ffmpeg failed: %s", first_error);
 }
 
-/// A word for a shell.
-static const char *word(const char *string)
+const char *shell_quote(const char *string)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
-    char *quoted;
+    const uint8_t *next = string, *end = next + strlen(string);
+    char *format = checked(av_malloc(4 * strlen(string) + 1)), *f = format, *quoted;
+    int is_printable = 1;
 
     if (*string && !string[strspn(string, plain)])
         return string;
-    if (av_escape(&quoted, string, NULL, AV_ESCAPE_MODE_QUOTE, 0) < 0)
+    // newlines at the end would be lost in $()
+    while (end > next && end[-1] == '\n')
+        end--;
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+        const int is_control =
+            av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0 ||
+            code < 32 || code >= 127 && code < 160;
+
+        is_printable &= !is_control;
+        for (; begin < next; begin++)
+            f += sprintf(f, is_control || *begin == '\'' || *begin == '\\' ? "\\%03o" :
+                         *begin == '%' ? "%%%%" : "%c", *begin);
+    }
+    *f = 0;
+    if (av_escape(&quoted, is_printable ? string : (const char *)end, NULL, AV_ESCAPE_MODE_QUOTE,
+                  0) < 0)
         checked(NULL);
-    return quoted;
+    return is_printable ? quoted : text("\"$(printf '%s')\"%s", format, *end ? quoted : "");
 }
 
 /// Ask for what ffmpeg prints with these options. @return its exit status, or -1
 static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
 {
     *answer = "";
-    return run(text("%s -nostdin -v quiet %s", word(j->ffmpeg), options), &(Lines){ answer });
+    return run(j, text("%s -nostdin -v quiet %s", shell_quote(j->ffmpeg), options),
+               &(FFmpegOutput){ answer });
+}
+
+/// @return the path of a program in the folders of PATH, or NULL
+static const char *find_program(const char *name)
+{
+    const char *folders = getenv("PATH");
+
+    while (folders && *folders) {
+        const int size   = strcspn(folders, ":");
+        const char *path = text("%.*s/%s", size, folders, name);
+
+        if (!access(path, X_OK))
+            return path;
+        folders += size + !!folders[size];
+    }
+    return NULL;
 }
 
 int encode_init(Job *j)
 {
     // the second one ends at once
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
-    char path[PATH_MAX] = "";
-    const char *beside;
+    const struct sigaction alarm  = { .sa_handler = handle_alarm, .sa_flags = SA_RESTART };
+    struct sigaction hang_up;
+    struct stat s, t;
+    char folder[PATH_MAX] = "";
+    const char *beside, *help, *found = find_program("ffmpeg");
 
-    if (input_open(&j->in, j->input) < 0 ||
-        input_scan(&j->in, j->start / 1e6, j->length / 1e6, j->nb_frames) < 0)
+    if (input_open(&j->in, j->input) < 0)
         return -1;
+    if (j->in.is_live && !strstr(j->input, "://"))
+        return fail("'%s' is a pipe or device, and the input is read several times: save it to a "
+                    "file.", j->input);
+    if (input_scan(&j->in, j->start / 1e6, j->length / 1e6, j->nb_frames) < 0)
+        return -1;
+    if (j->start && !j->in.seekable)
+        return fail("-ss needs an input that can be sought, unlike '%s'. Remux it: ffmpeg -i %s "
+                    "-c copy %s", j->input, shell_quote(input_url(j->input)),
+                    shell_quote(file_url(output_name(j->input, "mkv"))));
+    sigaction(SIGALRM, &alarm, NULL);
     sigaction(SIGINT,  &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0)
-        *strrchr(path, '/') = 0;
-    beside = text("%s/ffmpeg", path);
+    if (!sigaction(SIGHUP, NULL, &hang_up) && hang_up.sa_handler != SIG_IGN)    // nohup
+        sigaction(SIGHUP, &action, NULL);
+    if (readlink("/proc/self/exe", folder, sizeof(folder) - 1) > 0)
+        *strrchr(folder, '/') = 0;
+    beside      = text("%s/ffmpeg", folder);
+    j->programs = access(beside, X_OK) ? found : beside;
     // the one that a user starts by its name needs no path
-    j->ffmpeg = system(text("test -x %s && ! test \"$(command -v ffmpeg)\" -ef %s", word(beside),
-                            word(beside))) ? "ffmpeg" : beside;
+    j->ffmpeg   = found && j->programs && !stat(found, &s) && !stat(j->programs, &t) &&
+                  s.st_dev == t.st_dev && s.st_ino == t.st_ino || !j->programs ? "ffmpeg" : beside;
+    if (ffmpeg_ask(j, text("-h filter=%s", j->metric->name), &help) < 0)
+        return -1;
+    if (av_strstart(help, "Unknown filter", NULL))
+        return fail("This ffmpeg has no filter '%s': use --target-ssim or --target-xpsnr, or an "
+                    "ffmpeg that has it.", j->metric->name);
     return ffmpeg_ask(j, "-version", &j->ffmpeg_version);
 }
 
 // ---- the cache: files that are named by the hash of all that the result depends on ----
 
-/// It is made before it is used; NULL if it cannot be.
+#define CACHE_FORMAT 8
+
+/// The folder, which is made before it is used; NULL if there is none.
 static const char *cache_folder = "";
 
-/// The name of an entry in the folder, which is made; NULL if there is none.
-static const char *cache_entry(const Job *j, const char *command)
+static const char *hash_text(const char *string)
 {
-    uint64_t units[2], digest[2];
-    const char *key;
+    uint64_t digest[2];
 
-    if (!j->cache || !cache_folder)
-        return NULL;
-    if (!*cache_folder && run("sh -c 'd=${FFCRF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ffcrf} && "
-                        "mkdir -p \"$d\" && printf %s/ \"$d\"'", &(Lines){ &cache_folder })) {
-        tell("Nothing is kept. Set FFCRF_CACHE to a folder.\n");
-        return cache_folder = NULL;
-    }
-    // files with other contents have packets of other sizes
-    av_md5_sum((uint8_t *)units, (uint8_t *)j->in.unit, j->in.nb_units * sizeof(*j->in.unit));
-    key = text("7 %s %s %"PRIx64" %"PRIx64, j->ffmpeg_version, command, units[0], units[1]);
-    av_md5_sum((uint8_t *)digest, key, strlen(key));
-    return text("%s%016"PRIx64"%016"PRIx64, cache_folder, digest[0], digest[1]);
+    av_md5_sum((uint8_t *)digest, string, strlen(string));
+    return text("%016"PRIx64"%016"PRIx64, digest[0], digest[1]);
 }
 
-static void cache_put(const char *path, const char *lines)
+/// Find the folder, and make it with those above it. @return NULL after a message if there is none
+static const char *find_cache_folder(void)
+{
+    const char *own = getenv("FFCRF_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char *folder = own && *own ? text("%s/", own) : xdg && *xdg ? text("%s/ffcrf/", xdg) :
+                   home && *home ? text("%s/.cache/ffcrf/", home) : NULL;
+    struct stat s;
+
+    for (char *p = folder; p && (p = strchr(p + 1, '/')); *p = '/') {
+        *p = 0;
+        mkdir(folder, 0777);
+    }
+    if (folder && !stat(folder, &s))
+        return folder;
+    tell("Cache disabled: %s%s. Set FFCRF_CACHE to a writable folder.\n",
+         folder ? "cannot create " : "HOME is not set", folder ? folder : "");
+    return NULL;
+}
+
+/// Add size, time and inode of a file, if it is one.
+static const char *add_file(const char *all, const char *path)
+{
+    struct stat s;
+
+    return !strncmp(path, "/dev/", 5) || stat(path, &s) < 0 || !S_ISREG(s.st_mode) ? all :
+           text("%s %"PRId64" %"PRId64".%ld %"PRIu64, all, (int64_t)s.st_size,
+                (int64_t)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec, (uint64_t)s.st_ino);
+}
+
+/// Add the files that are named by words.
+static const char *add_files(const char *all, const char *words)
+{
+    for (int size; *words; words += size + !!words[size]) {
+        size = strcspn(words, " \t\n'\"=:,;[]()");
+        all  = add_file(all, text("%.*s", size, words));
+    }
+    return all;
+}
+
+/// Everything that the result of a command depends on.
+static const char *cache_key(const Job *j, const char *command)
+{
+    static const char *files;
+
+    if (!files) {
+        const char *libraries = "";
+
+        // the dynamic linker lists what it would load
+        run(j, text("env LD_TRACE_LOADED_OBJECTS=1 %s -nostdin -v quiet -version",
+                    shell_quote(j->ffmpeg)), &(FFmpegOutput){ &libraries });
+        files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->programs);
+        files = add_file(files, j->input);
+    }
+    // lookup tables and subtitles of filters are files, too
+    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s", CACHE_FORMAT, j->ffmpeg_version, command,
+                j->in.hash[0], j->in.hash[1], add_files(files, command));
+}
+
+/// An entry begins with the hash of its key and of the lines after it.
+static const char *cache_seal(const char *key, const char *lines)
+{
+    return text("%s\n", hash_text(text("%s%s", key, lines)));
+}
+
+/// @return the lines of an entry, or NULL if there is none, or a damaged one
+static char *cache_get(const char *path, const char *key)
+{
+    FILE *f = fopen(path, "r");
+    char *all = NULL, *lines;
+    size_t size = 0;
+
+    if (!f)
+        return NULL;
+    if (getdelim(&all, &size, 0, f) < 0 || !(lines = strchr(all, '\n')) ||
+        !av_strstart(all, cache_seal(key, lines + 1), NULL))
+        lines = NULL;
+    fclose(f);
+    return lines ? lines + 1 : NULL;
+}
+
+static void cache_put(const char *path, const char *key, const char *lines)
 {
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
-    int ret = f ? fputs(lines, f) : -1;
+    int ret = f ? fprintf(f, "%s%s", cache_seal(key, lines), lines) : -1;
 
     // it gets its name when it is complete
     if (f && fclose(f) || ret < 0 || rename(temporary, path) < 0) {
-        tell("The cache '%s' cannot be written: %s. The search goes on, and what it finds is not "
-             "kept.\n", path, strerror(errno));
+        tell("Cache disabled: cannot write '%s': %s.\n", path, strerror(errno));
         unlink(temporary);
         cache_folder = NULL;
     }
-}
-
-/// Score, unless the result was kept. It fails if a frame got lost, or may have met another one.
-/// @return 1 if it was kept
-static int measure(const Job *j, const char *command, int is_sample, int nb_frames, int step,
-                   Result *r)
-{
-    const Metric *m     = j->metric;
-    const int64_t begin = av_gettime_relative();
-    const char *entry   = is_sample ? cache_entry(j, command) : NULL;
-    FILE *f             = entry ? fopen(entry, "r") : NULL;
-    Lines l             = { .metric = m, .expected = nb_frames };
-    char *kept;
-    size_t size;
-    int least, most, is_kept;
-
-    if (f)
-        take_lines(&l, f);
-    is_kept = l.seconds > 0;
-    if (!is_kept) {
-        l = (Lines){ .metric = m, .expected = nb_frames };
-        l.kept = checked(open_memstream(&kept, &size));
-        if (run_job(j, command, &l) < 0)
-            return -1;
-        l.seconds = (av_gettime_relative() - begin) / 1e6;
-        fprintf(l.kept, LINE_SECONDS "%f\n", l.seconds);
-        fclose(l.kept);
-    }
-    *r = l.planes[0];
-    // the plane that is worst over all frames, as xpsnr's own summary has it
-    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
-        if (l.planes[i].nb_scores && (!r->nb_scores ||
-            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
-            *r = l.planes[i];
-    r->seconds   = l.seconds;
-    r->bytes     = l.bytes;
-    r->nb_frames = l.nb_decoded;
-    most         = (l.nb_decoded + step - 1) / step;
-    least        = l.nb_decoded / step;     // what is shorter than a step may have none
-    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
-        return fail("The encode has %d frames, of %d packets, and what it is compared with has %d "
-                    "frames: without pairs there is no score. %s", l.nb_decoded, l.nb_packets,
-                    l.nb_frames, j->verify ? "Give the part, -vf and -r that it was made with."
-                                           : "Leave out what drops or adds frames.");
-    if (r->nb_scores < FFMAX(least, 1) || r->nb_scores > most)
-        return fail("Of %d frames %d were scored, and not %d.", l.nb_decoded, r->nb_scores, most);
-    if (!isfinite(score_mean(m, r)))
-        return fail("%s has no score for these pictures: take another metric.", m->name);
-    if (entry && !is_kept)
-        cache_put(entry, kept);
-    return is_kept;
 }
 
 // ---- parts of commands ----
@@ -408,7 +566,7 @@ static int measure(const Job *j, const char *command, int is_sample, int nb_fram
 /// An option, of a stream if its specifier is given.
 static const char *option(const char *name, const char *stream, const char *value)
 {
-    return text(" %s %s", word(text("-%s%s", name, stream)), word(value));
+    return text(" %s %s", shell_quote(text("-%s%s", name, stream)), shell_quote(value));
 }
 
 static const char *all_options(const AVDictionary *options, const char *stream)
@@ -417,7 +575,8 @@ static const char *all_options(const AVDictionary *options, const char *stream)
     const char *all = "";
 
     while ((e = av_dict_iterate(options, e)))
-        all = text("%s%s", all, option(e->key, stream, e->value));
+        all = text("%s%s", all, option_takes_value(e->key) ? option(e->key, stream, e->value) :
+                                text(" -%s", e->key));
     return all;
 }
 
@@ -429,7 +588,7 @@ static const char *filters(const Job *j, int is_reference)
     const char *user = is_reference && j->reference ? j->reference : j->filters;
     const char *end  = p ? text("scale=%d:%d,format=%s%s", p->width, p->height,
                                 av_get_pix_fmt_name(p->format),
-                                is_reference && j->is_mixed ? "10" : "") :
+                                is_reference && j->mixed_depth ? "10" : "") :
                        j->pix_fmt ? text("format=%s", j->pix_fmt) : "null";
 
     return text("%s%s%s%s%s%s", user ? user : "", user ? "," : "",
@@ -440,10 +599,10 @@ static const char *filters(const Job *j, int is_reference)
                 user && strstr(user, end) ? "null" : end);
 }
 
-/// The program, and what goes for all of its files.
-static const char *begin(const Job *j, int is_printed)
+/// The program, and the options that apply to all of its files.
+static const char *global_options(const Job *j, int is_printed)
 {
-    return text("%s -nostdin%s%s%s", word(j->ffmpeg),
+    return text("%s -nostdin%s%s%s", shell_quote(j->ffmpeg),
                 is_printed ? "" : text(" -y -nostats%s", option("v", "", j->loglevel)),
                 *j->upload ? " -init_hw_device vaapi" : "",
                 is_printed || !j->gpu_format ? "" :
@@ -457,7 +616,7 @@ static const char *input(const Job *j, double start, double length)
     length  = length ? length : j->length / 1e6;
     return text("%s%s%s%s", j->hwaccel ? option("hwaccel", "", j->hwaccel) : "",
                 start  > 0 ? text(" -ss %.12g", start) : "",
-                length > 0 ? text(" -t %.12g", length) : "", option("i", "", j->input));
+                length > 0 ? text(" -t %.12g", length) : "", option("i", "", input_url(j->input)));
 }
 
 static const char *encoder(const Job *j, double crf, const char *stream)
@@ -467,33 +626,130 @@ static const char *encoder(const Job *j, double crf, const char *stream)
                 all_options(j->encoder_options, stream), stream, stream);
 }
 
-/// Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
-/// step frames: the encode's frames go to [c], compared ones to [o].
-static const char *score(const Job *j, const char *encode, int step)
+/**
+ * Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
+ * step frames: the encode's frames go to [c], compared ones to [o].
+ *
+ * @param graph the part of the same graph that makes [s], with ";", or ""
+ */
+static const char *score(const Job *j, const char *graph, const char *encode, int step)
 {
     const Metric *m     = j->metric;
-    const char *options = "", *graph;
+    const char *options = "";
     const int is_vmaf   = !strcmp(m->name, "vmaf");
     const char *model   = !strcmp(j->model, "4k")    ? "vmaf_v1.0.16_1d5h_2160" :
                           !strcmp(j->model, "phone") ? "vmaf_v1.0.16_5d0h" : j->model;
-    // which one of each step changes: encoders repeat their types of frames with a period
-    const char *rest    = step < 2 || is_vmaf ? "" :
+    // the position in each step changes: encoders repeat their types of frames with a period
+    const char *rest    = step < 2 || is_vmaf ? options_vmaf_scale(j) :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
         rest = text("%s,format=%s,hwupload", rest, j->gpu_format);
-    // its motion is that to the frame before, so it takes all of them; it knows which v1 is meant
+    // its motion is relative to the previous frame, so it gets all frames; v1 depends on the size
     if (is_vmaf)
-        options = text(":n_subsample=%d%s%s", step, j->is_mixed ? ":bitdepth=10" : "",
+        options = text(":n_subsample=%d%s%s", step, j->mixed_depth ? ":bitdepth=10" : "",
                        strcmp(model, "v1") ? text(":model=version=%s", model) : "");
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
-    graph = text("[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
+    graph = text("%s[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
                  "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
-                 encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                 graph, encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                  j->gpu_format ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
                 option("filter_complex", "", graph));
+}
+
+// ---- scores of an encode ----
+
+/// The graph of a part: [a] is encoded, and compared with [s]. FFmpeg gives side data, such as that
+/// of HDR, to the first output of a graph.
+static const char *part_graph(const Job *j)
+{
+    const int index = j->in.stream->index;
+
+    return j->reference ?
+        text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(j, 0), j->upload,
+             filters(j, 1)) :
+        text("[0:%d]%s,split[a%s][x];%s[x]null[s]", index, filters(j, 0), *j->upload ? "0" : "",
+             *j->upload ? text("[a0]null%s[a];", j->upload) : "");
+}
+
+/// Count the frames of both filter chains of a part, if they differ: pairs of unequal numbers would
+/// let encoder and filters wait for each other.
+static int check_reference(const Job *j, const Sample *sample)
+{
+    FFmpegOutput l = { .metric = j->metric, .expected = sample->nb_frames };
+
+    if (run_job(j, text("%s%s%s -map '[a]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt "
+                        LINE_DECODED " -f null - -map '[s]'" PASS " -stats_enc_pre pipe:1 "
+                        "-stats_enc_pre_fmt " LINE_FRAME " -f null -", global_options(j, 0),
+                        input(j, sample->start, sample->duration),
+                        option("filter_complex", "", part_graph(j))), &l) < 0)
+        return -1;
+    return l.nb_decoded == l.nb_frames ? 0 :
+           fail("-vf makes %d frames, and --reference-vfilter %d: they cannot be paired. Leave out "
+                "what drops or adds frames.", l.nb_decoded, l.nb_frames);
+}
+
+/// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost, or
+/// may be paired with the wrong frame.
+/// @return 1 if the result is from the cache
+static int measure(const Job *j, const char *command, const Sample *sample, int is_whole,
+                   Result *r)
+{
+    const Metric *m     = j->metric;
+    const int step      = sample->step;
+    const int64_t begin = av_gettime_relative();
+    FFmpegOutput l      = { .metric = m, .expected = sample->nb_frames };
+    const char *key, *entry = NULL;
+    char *lines = NULL;
+    size_t size;
+    int is_cached;
+
+    if (!is_whole && j->cache && cache_folder && !*cache_folder)
+        cache_folder = find_cache_folder();
+    if (!is_whole && j->cache && cache_folder) {
+        key   = cache_key(j, command);
+        entry = text("%s%s", cache_folder, hash_text(key));
+        lines = cache_get(entry, key);
+    }
+    is_cached = !!lines;
+    if (lines) {
+        read_output(&l, checked(fmemopen(lines, strlen(lines), "r")));
+    } else {
+        l.kept = checked(open_memstream(&lines, &size));
+        if (j->reference && !j->verify && check_reference(j, sample) < 0 ||
+            run_job(j, command, &l) < 0)
+            return -1;
+        l.seconds = (av_gettime_relative() - begin) / 1e6;
+        fprintf(l.kept, LINE_SECONDS "%f\n", l.seconds);
+        fclose(l.kept);
+    }
+    *r = l.planes[0];
+    // the plane that is worst over all frames, as in xpsnr's own summary
+    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
+        if (l.planes[i].nb_scores && (!r->nb_scores ||
+            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
+            *r = l.planes[i];
+    r->seconds   = l.seconds;
+    r->bytes     = l.bytes;
+    r->nb_frames = l.nb_decoded;
+    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
+        return fail("The encode has %d frames%s, and its reference has %d frames: they cannot be "
+                    "paired. %s", l.nb_decoded,
+                    l.nb_packets ? text(" in %d packets", l.nb_packets) : "", l.nb_frames,
+                    j->verify ? "Give the part, -vf and -r that the encode was made with."
+                              : "Leave out what drops or adds frames.");
+    // an incomplete step at the end may have no score
+    if (r->nb_scores < FFMAX(l.nb_decoded / step, 1) ||
+        r->nb_scores > (l.nb_decoded + step - 1) / step)
+        return fail("%d of %d frames were scored, and not one of each %d.", r->nb_scores,
+                    l.nb_decoded, step);
+    if (!isfinite(score_mean(m, r)))
+        return fail("%s has no score for this video: choose another metric.", m->name);
+    if (entry && !is_cached)
+        cache_put(entry, key, lines);
+    return is_cached;
 }
 
 // ---- commands ----
@@ -509,7 +765,7 @@ static int check_gpu(Job *j)
         format = "nv12";
     else if (j->coded->format == AV_PIX_FMT_YUV420P10)
         format = "p010";
-    if (format && !*j->upload && !j->is_mixed &&
+    if (format && !*j->upload && !j->mixed_depth &&
         !ffmpeg_ask(j, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi "
                                "-i color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda "
                                "-f null -", *gpu ? "error" : "quiet", atoi(gpu), format, metric),
@@ -528,44 +784,96 @@ static int find_encoder(Job *j)
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
     const int nb     = j->encoder ? 1 : FF_ARRAY_ELEMS(defaults);
     const char *help = "";
+    const AVDictionaryEntry *e = NULL;
 
     for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
         j->encoder = nb == 1 ? j->encoder : defaults[i];
-        if (ffmpeg_ask(j, text("-h encoder=%s", word(j->encoder)), &help) < 0)
+        if (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(j->encoder)), &help) < 0)
             return -1;
     }
-    return options_take_encoder(j, help);
+    if (options_take_encoder(j, help) < 0)
+        return -1;
+    while ((e = av_dict_get(j->other_options, "c:", e, AV_DICT_IGNORE_SUFFIX)))
+        if (strcmp(e->value, "copy") &&
+            (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(e->value)), &help) < 0 ||
+             av_strstart(help, NO_ENCODER, NULL)))
+            return fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those "
+                        "it has.", e->value, e->key);
+    return 0;
+}
+
+/// Let the muxer of an output begin a file with the encode's stream: ffmpeg may wait forever for one
+/// that has failed, and what muxers accept depends on more than the codec.
+static int check_muxer(const Job *j, const char *output, const char *to)
+{
+    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
+    AVDictionary *options = NULL;
+    AVFormatContext *out;
+    AVStream *st;
+    int ret;
+
+    if (avformat_alloc_output_context2(&out, NULL, f ? f->value : NULL, output) < 0)
+        return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
+    av_dict_copy(&options, j->other_options, 0);
+    st  = checked(avformat_new_stream(out, NULL));
+    ret = avcodec_parameters_copy(st->codecpar, j->coded);
+    st->codecpar->codec_tag = 0;
+    if (ret < 0 || (ret = avio_open(&out->pb, to, AVIO_FLAG_WRITE)) < 0 ||
+        (ret = avformat_write_header(out, &options)) < 0)
+        return fail("'%s' (%s) cannot contain %s%s: let the name end with .mkv, or choose another "
+                    "encoder.", output, out->oformat->long_name,
+                    avcodec_get_name(j->coded->codec_id), all_options(j->other_options, ""));
+    avio_closep(&out->pb);
+    avformat_free_context(out);
+    return 0;
 }
 
 int encode_first(Job *j, const char *output)
 {
-    FILE *f        = tmpfile();
-    const char *to = output ? output : text("/dev/fd/%d", f ? fileno(f) : -1);
+    FILE *f        = checked(tmpfile());
+    const char *to = text("/dev/fd/%d", fileno(f));
     Input first;
-    int ret;
 
-    if (find_encoder(j) < 0)
+    if (find_encoder(j) < 0 ||
+        run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1 -f matroska %s", global_options(j, 0),
+                        input(j, 0, 0), j->in.stream->index,
+                        option("vf", "", text("%s%s", filters(j, 0), j->upload)),
+                        encoder(j, j->plan.min_crf, ":v"), to),
+                &(FFmpegOutput){ .metric = j->metric }) < 0 || input_open(&first, to) < 0)
         return -1;
-    ret = run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1%s %s", begin(j, 0), input(j, 0, 0),
-                          j->in.stream->index,
-                          option("vf", "", text("%s%s", filters(j, 0), j->upload)),
-                          encoder(j, j->plan.min_crf, ":v"), output ? "" : " -f matroska",
-                          word(to)), &(Lines){ .metric = j->metric });
-    ret = ret < 0 ? ret : input_open(&first, to);
-    if (output)
-        unlink(output);
-    if (ret < 0)
-        return ret;
     j->coded = first.stream->codecpar;
     if (j->coded->format < 0)
         return fail("The pixel format of %s is not known.", j->encoder);
+    if (output && check_muxer(j, output, to) < 0)
+        return -1;
+    fclose(f);
     return check_gpu(j);
+}
+
+/// Refuse to compare PQ or HLG with another transfer, as the filters do of their inputs.
+static int check_transfer(const Job *j)
+{
+    static const char hdr[] = "smpte2084,arib-std-b67";
+    const AVCodecParameters *p = j->in.stream->codecpar;
+    const char *from = av_color_transfer_name(p->color_trc);
+    const char *to   = av_color_transfer_name(j->coded->color_trc);
+
+    if (j->filters || j->reference || p->color_trc == AVCOL_TRC_UNSPECIFIED ||
+        j->coded->color_trc == AVCOL_TRC_UNSPECIFIED || !strcmp(from, to) ||
+        !av_match_name(from, hdr) && !av_match_name(to, hdr))
+        return 0;
+    return fail("The transfer of '%s' is %s, and that of '%s' is %s: convert the source as for the "
+                "encode, for example by -vf scale=out_transfer=%s:out_primaries=%s:"
+                "out_color_matrix=%s", j->input, from, j->verify, to, to,
+                av_color_primaries_name(j->coded->color_primaries),
+                av_color_space_name(j->coded->color_space));
 }
 
 int encode_verify(Job *j, Result *r)
 {
     const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(j->in.stream->codecpar->format), *to;
-    const char *graph, *score_of;
+    const char *reference;
+    Sample sample = { 0 };
     Input encode;
 
     if (input_open(&encode, j->verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
@@ -573,16 +881,19 @@ int encode_verify(Job *j, Result *r)
     j->coded = encode.stream->codecpar;
     to       = av_pix_fmt_desc_get(j->coded->format);
     // vmaf compares 8 bits with the 10 that they were made of, and need not round these
-    j->is_mixed = !strcmp(j->metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+    j->mixed_depth = !strcmp(j->metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
                   to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
-    if (check_gpu(j) < 0)
+    if (check_transfer(j) < 0 || check_gpu(j) < 0)
         return -1;
-    graph    = text("[1:%d]%s,split[s][d]", j->in.stream->index, filters(j, 1));
-    score_of = score(j, text("0:%d", encode.stream->index), j->step);
+    sample.nb_frames = encode.nb_units;
+    sample.step      = scoring_step(j, encode.nb_units);
+    // in a graph of its own, the reference would wait for the encode, and that for the reference
+    reference        = text("[1:%d]%s,split[s][d];", j->in.stream->index, filters(j, 1));
     if (measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
-                        LINE_FRAME " -f null -%s", begin(j, 0), option("i", "", j->verify),
-                        input(j, 0, 0), option("filter_complex", "", graph), score_of),
-                0, encode.nb_units, j->step, r) < 0)
+                        LINE_FRAME " -f null -", global_options(j, 0),
+                        option("i", "", input_url(j->verify)), input(j, 0, 0),
+                        score(j, reference, text("0:%d", encode.stream->index), sample.step)),
+                &sample, 1, r) < 0)
         return -1;
     r->bytes = encode.bytes;
     return 0;
@@ -590,14 +901,14 @@ int encode_verify(Job *j, Result *r)
 
 // ---- all streams ----
 
-/// Of the output: what maps the streams, as it is printed and with [a] for the video.
+/// Options that map and encode the streams of the output.
 static struct {
-    const char *printed, *scored;
-    const char *stream;         ///< specifier of the video
-    int place;                  ///< of the video
-} whole;
+    const char *printed, *scored;   ///< as they are printed, and with [a] for the video
+    const char *stream;             ///< specifier of the video
+    int place;                      ///< index of the video
+} output_maps;
 
-/// What makes a stream one that the output can hold: "copy" or an encoder; NULL if nothing does.
+/// Choose "copy" or an encoder for a stream of the output. @return NULL if no encoder fits
 static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 {
     static const enum AVCodecID texts[] = {
@@ -607,7 +918,7 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
     const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
     const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
 
-    // a file of any kind may be attached, of which the format tells nothing
+    // the codecs of a format do not include those of attachments
     if (can == 1 || can && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO) ||
         !strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
                                            st->disposition & AV_DISPOSITION_ATTACHED_PIC))
@@ -621,7 +932,8 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
 
 int encode_prepare(const Job *j, const char *output)
 {
-    const AVOutputFormat *out = av_guess_format(NULL, output, NULL);
+    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
+    const AVOutputFormat *out = av_guess_format(f ? f->value : NULL, output, NULL);
     const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
     const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
     const char *scored  = "", *data = "", *coders = " -c copy";
@@ -632,7 +944,10 @@ int encode_prepare(const Job *j, const char *output)
         const int type     = st->codecpar->codec_type, is_video = st == j->in.stream;
         const char *name   = avcodec_get_name(st->codecpar->codec_id), *coder;
 
-        if (j->video_only && !is_video)
+        if (!is_video && (j->video_only ||
+            type == AVMEDIA_TYPE_AUDIO    && av_dict_get(j->other_options, "an", NULL, 0) ||
+            type == AVMEDIA_TYPE_SUBTITLE && av_dict_get(j->other_options, "sn", NULL, 0) ||
+            type == AVMEDIA_TYPE_DATA     && av_dict_get(j->other_options, "dn", NULL, 0)))
             continue;
         coder = is_video || type == AVMEDIA_TYPE_AUDIO && has_audio ? "copy" :
                 stream_encoder(out, st);
@@ -648,7 +963,7 @@ int encode_prepare(const Job *j, const char *output)
         // what comes from a graph has lost what is known of it
         data   = text("%s -map_metadata:s:%d 0:s:%u", data, nb, i);
         if (is_video) {
-            whole.place = nb;
+            output_maps.place = nb;
             video       = nb_videos;
             if (st->disposition & AV_DISPOSITION_DEFAULT)
                 data = text("%s -disposition:%d default", data, nb);
@@ -658,40 +973,68 @@ int encode_prepare(const Job *j, const char *output)
         nb_videos += type == AVMEDIA_TYPE_VIDEO;
         nb++;
     }
-    coders        = text("%s%s", coders, all_options(j->other_options, ""));
-    whole.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
-    whole.printed = text("%s%s", printed, coders);
-    whole.scored  = text("%s%s%s", scored, data, coders);
+    output_maps.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
+    coders = text("%s%s%s", coders, options_of_container(j, out, output_maps.stream),
+                  all_options(j->other_options, ""));
+    output_maps.printed = text("%s%s", printed, coders);
+    output_maps.scored  = text("%s%s%s", scored, data, coders);
     return 0;
 }
 
 const char *encode_command(const Job *j, double crf, const char *output)
 {
-    return text("%s%s%s%s%s %s", begin(j, 1), input(j, 0, 0), whole.printed,
-                encoder(j, crf, whole.stream),
-                option("filter", whole.stream, text("%s%s", filters(j, 0), j->upload)),
-                word(output));
+    return text("%s%s%s%s%s %s", global_options(j, 1), input(j, 0, 0), output_maps.printed,
+                encoder(j, crf, output_maps.stream),
+                option("filter", output_maps.stream, text("%s%s", filters(j, 0), j->upload)),
+                shell_quote(file_url(output)));
+}
+
+char *encode_reserve(const char *output)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    const char *dot   = strrchr(name, '.'), *ending = text(".part%s", dot ? dot : "");
+    // the longest name of a file has 255 bytes
+    char *part = text("%.*s%.100s.XXXXXX%s", (int)(name - output), output, name, ending);
+    const int fd      = mkstemps(part, strlen(ending));
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    if (fd < 0) {
+        fail("Cannot create '%s': %s.", part, strerror(errno));
+        return NULL;
+    }
+    fchmod(fd, 0666 & ~mask);
+    close(fd);
+    return part;
+}
+
+int encode_publish(const Job *j, const char *part, const char *output)
+{
+    // a link replaces nothing, but not all file systems have links
+    if (!j->overwrite && !link(part, output))
+        return unlink(part);
+    if ((j->overwrite || errno != EEXIST) && !rename(part, output))
+        return 0;
+    return fail("Cannot rename '%s', which is the finished encode, to '%s': %s.", part, output,
+                strerror(errno));
 }
 
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r)
 {
-    const int index   = j->in.stream->index;
-    const char *maps  = output ? whole.scored : " -map '[a]'", *v = output ? whole.stream : ":v";
+    const char *maps = output ? output_maps.scored : " -map '[a]'";
+    const char *v    = output ? output_maps.stream : ":v";
     // headers where most files have them
-    const char *to    = output ? word(output) : "-flags:v +global_header -f null -";
-    // [a] is encoded, and compared with [s]
-    const char *graph = j->reference ?
-        text("[0:%d]split[x][y];[x]%s%s[a];[y]%s[s]", index, filters(j, 0), j->upload,
-             filters(j, 1)) :
-        text("[0:%d]%s,split[x][s];[x]null%s[a]", index, filters(j, 0), j->upload);
+    const char *to   = output ? shell_quote(file_url(output)) :
+                       "-flags:v +global_header -f null -";
 
     // ffmpeg has one buffer for all that it prints to files of one name, and no lock: each kind of
     // line, as that of score(), needs another name of standard output
     return measure(j, text("%s%s%s%s%s -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
                            " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET
-                           "{size}' %s -dec 0:%d%s", begin(j, 0),
+                           "{size}' %s -dec 0:%d%s", global_options(j, 0),
                            input(j, sample->start, sample->duration),
-                           option("filter_complex", "", graph), maps, encoder(j, crf, v), v, v, v,
-                           v, to, output ? whole.place : 0, score(j, "dec:0", sample->step)),
-                   !output, sample->nb_frames, sample->step, r);
+                           option("filter_complex", "", part_graph(j)), maps, encoder(j, crf, v),
+                           v, v, v, v, to, output ? output_maps.place : 0,
+                           score(j, "", "dec:0", sample->step)),
+                   sample, !!output, r);
 }

@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "parts.h"
 
@@ -32,55 +31,72 @@ enum { EXIT_FOUND, EXIT_MISSED, EXIT_FAILED, EXIT_SIGNAL = 128 };
 #define SIZE_ERROR   0.1    ///< samples are added while the predicted size may be off by more
 #define MOST_SAMPLES 24     ///< that are reached by that
 #define LEAST_ERROR  0.08   ///< of the size that samples leave out, however alike they are
-#define LEAST_SCORED 16     ///< frames of each sample, if it has them
 
 static Job job;
 
 static Sample sample[1000];
 static Result result[FF_ARRAY_ELEMS(sample)];   ///< of the CRF that is tried
 static int nb_samples;
+static int nb_places;                           ///< of samples; those without a packet have none
 
 static Point point[SEARCH_MOST];                ///< by rising CRF
 static int nb_points;
 
 // ---- samples ----
 
-static void lay_sample(double start, double duration)
+static void place_sample(double start, double duration)
 {
-    Sample *s = &sample[nb_samples++];
+    Sample s = { start, duration };
+    double first = INFINITY;
 
-    *s = (Sample){ start, duration };
+    // ffmpeg begins with the first frame after the start, and takes the duration from there
     for (const struct Unit *u = job.in.unit; u < job.in.unit + job.in.nb_units; u++)
-        if (!duration || u->time >= start && u->time < start + duration) {
-            s->bytes += u->size;
-            s->nb_frames++;
+        if (u->time >= start)
+            first = FFMIN(first, u->time);
+    for (const struct Unit *u = job.in.unit; u < job.in.unit + job.in.nb_units; u++)
+        if (!duration || u->time >= first && u->time < first + duration) {
+            s.bytes += u->size;
+            s.nb_frames++;
         }
-    s->step = av_clip(s->nb_frames / LEAST_SCORED, 1, job.step);
+    s.step = scoring_step(&job, s.nb_frames);
+    if (!duration || first < start + duration)
+        sample[nb_samples++] = s;
 }
 
-/// Lay so many samples over the video, with equal gaps. Those that were laid before, about half of
-/// them, are among these. @return whether there is room: they are not most of the video
-static int lay_samples(int nb)
+/// Place samples over the video, with equal gaps. The samples of the last call, about half of them,
+/// are among these. @return whether there is room: they are not most of the video
+static int place_samples(int nb)
 {
     const double duration = job.duration / 1e6, gap = (job.in.seconds - nb * duration) / (nb + 1);
 
-    if (job.nb_frames || nb * duration >= job.in.seconds * 0.85)
+    if (job.nb_frames || !job.in.seekable || nb * duration >= job.in.seconds * 0.85)
         return 0;
-    for (int i = 0, step = nb_samples ? 2 : 1; i < nb; i += step)
-        lay_sample(gap * (i + 1) + duration * i, duration);
-    return 1;
+    for (int i = 0, step = nb_places ? 2 : 1; i < nb; i += step)
+        place_sample(gap * (i + 1) + duration * i, duration);
+    nb_places = nb;
+    return nb_samples > 0;
 }
 
 #define NUMBER(key, n) key, json_number(n)
 #define STRING(key, s) key, json_string(s)
+#define SCORE(score, mean)                                                            \
+    STRING("metric", job.metric->name), STRING("pool", job.pool), NUMBER("score", score), \
+    NUMBER("mean", mean)
 #define RESULT(r, source)                                                             \
     NUMBER("frames", (r)->nb_frames), NUMBER("scored_frames", (r)->nb_scores),        \
     NUMBER("size", (r)->bytes), NUMBER("encode_percent", 100. * (r)->bytes / (source))
 
-/// As it is printed.
-static const char *score_text(double score)
+/// Last key of an object: the score as in ab-av1, for the metrics that ab-av1 has.
+#define AB_AV1_SCORE(n) \
+    NUMBER(av_match_name(job.metric->name, "vmaf,xpsnr") ? job.metric->name : NULL, n)
+
+/// A score as it is printed: with its pool and the mean, unless it is the mean.
+static const char *score_text(double score, double mean)
 {
-    return text("%s %.*f", job.metric->name, job.metric->digits, score);
+    const Metric *m = job.metric;
+
+    return *job.pool == 'm' ? text("%s %.*f", m->name, m->digits, score) :
+           text("%s %s %.*f, mean %.*f", m->name, job.pool, m->digits, score, m->digits, mean);
 }
 
 /// Encode and score a sample with a CRF. @return 1 if the result was kept, 0, or -1 after a message
@@ -99,10 +115,11 @@ static int try_sample(int number, double crf)
         json_write("sample-encode-done", NUMBER("sample", number + 1),
                    NUMBER("samples", nb_samples), NUMBER("start", job.start / 1e6 + s->start),
                    NUMBER("seconds", s->duration ? s->duration : job.in.seconds),
-                   NUMBER("crf", crf), STRING("metric", job.metric->name),
-                   NUMBER("score", score_mean(job.metric, r)), RESULT(r, s->bytes),
+                   NUMBER("crf", crf),
+                   SCORE(score_pool(job.metric, job.pool, r, 1), score_mean(job.metric, r)),
+                   RESULT(r, s->bytes),
                    NUMBER("encode_seconds", r->seconds), "from_cache", ret ? "true" : "false",
-                   NULL);
+                   AB_AV1_SCORE(score_mean(job.metric, r)), NULL);
     return ret;
 }
 
@@ -146,10 +163,11 @@ static int try_crf(double crf)
         }
         predict(&p);
     } while (!nb_points && p.size_error > SIZE_ERROR * p.size && !job.samples &&
-             2 * nb < MOST_SAMPLES && lay_samples(2 * nb + 1));
+             2 * nb_places < MOST_SAMPLES && place_samples(2 * nb_places + 1));
     p.score = score_pool(job.metric, job.pool, result, nb);
-    tell("CRF %g: %s, %.1f %% of the source's video%s\n", crf, score_text(p.score), p.percent,
-         nb_cached == nb ? " (from the cache)" : "");
+    p.mean  = score_pool(job.metric, "mean", result, nb);
+    tell("CRF %g: %s, %.1f %% of the source's video%s\n", crf, score_text(p.score, p.mean),
+         p.percent, nb_cached == nb ? " (from the cache)" : "");
     for (i = nb_points++; i > 0 && point[i - 1].crf > crf; i--)
         point[i] = point[i - 1];
     point[i] = p;
@@ -174,43 +192,49 @@ static int search(const Point **found)
         if (try_crf(crf) < 0)
             return -1;
     p = *found;
+    // a larger size helps only where a lower CRF may be tried
+    if (state == SEARCH_TOO_LARGE && p->crf <= search_first(&job.plan) * job.plan.increment &&
+        !reaches(job.plan.scale, p->score, target))
+        state = SEARCH_MISSED;
     if (state == SEARCH_MISSED)
         fail("Not reachable: even CRF %g gives %s, which does not reach %g. Allow lower CRFs with "
-             "--min-crf, or take an easier target.", p->crf, score_text(p->score), target);
+             "--min-crf, or take an easier target.", p->crf, score_text(p->score, p->mean), target);
     else if (state == SEARCH_TOO_LARGE)
         fail("Not reachable: CRF %g has %.1f %% of the source's size, and gives %s for a target of "
              "%g. Allow more with --max-encoded-percent.", p->crf, p->percent,
-             score_text(p->score), target);
-    else
+             score_text(p->score, p->mean), target);
+    else if (job.has_target)
         tell("CRFs tried: %d. CRF %g %s.\n", nb_points, p->crf, why[state]);
     return state >= SEARCH_MISSED ? EXIT_MISSED : EXIT_FOUND;
 }
 
 // ---- what is found ----
 
-/// What the search predicts of the whole encode.
+static const char *target_text(void)
+{
+    return job.has_target ? text(" (target %g)", job.plan.target) : "";
+}
+
+/// Print the prediction of the whole encode.
 static void report(const Point *p, const char *command)
 {
-    const Metric *m     = job.metric;
-    const double target = job.plan.target;
     const double lowest = p->size_error > p->size ? 0 : p->size - p->size_error;
     const double most   = p->size + p->size_error;
 
     if (job.json)
-        json_write("crf-search-done", NUMBER("crf", p->crf), STRING("metric", m->name),
-                   STRING("pool", job.pool), NUMBER("score", p->score), NUMBER("target", target),
+        json_write("crf-search-done", NUMBER("crf", p->crf), SCORE(p->score, p->mean),
+                   NUMBER("target", job.plan.target),
                    NUMBER("predicted_encode_percent", p->percent),
                    NUMBER("predicted_encode_size", rint(p->size)),
                    NUMBER("predicted_encode_size_min", rint(lowest)),
                    NUMBER("predicted_encode_size_max", rint(most)),
                    NUMBER("predicted_encode_seconds", p->seconds), STRING("command", command),
-                   NULL);
+                   AB_AV1_SCORE(p->score), NULL);
     else
-        printf("CRF %g: %s%s, about %.2f MB%s, %.1f %% of the %.2f MB of the source's video, "
-               "in %s\n%s\n", p->crf, score_text(p->score),
-               target != m->scale.worst ? text(" (target %g)", target) : "", p->size / 1e6,
-               p->size_error > 0 ? text(" (%.2f to %.2f)", lowest / 1e6, most / 1e6) : "",
-               p->percent, job.in.bytes / 1e6, clock_time(p->seconds), command);
+        printf("CRF %g: %s%s, about %s%s, %.1f %% of the %s of the source's video, in %s\n%s\n",
+               p->crf, score_text(p->score, p->mean), target_text(), size_text(p->size),
+               p->size_error > 0 ? text(" (%s to %s)", size_text(lowest), size_text(most)) : "",
+               p->percent, size_text(job.in.bytes), clock_time(p->seconds), command);
     fflush(stdout);
 }
 
@@ -221,36 +245,31 @@ static int report_whole(const Result *r)
     const Metric *m    = job.metric;
     // samples may have been a little better
     const double slack = job.verify ? 0 : job.plan.tolerance;
-    const double score = score_pool(m, job.pool, r, 1), target = job.plan.target;
+    const double score = score_pool(m, job.pool, r, 1), mean = score_mean(m, r);
+    const double target = job.plan.target;
     const int reached  = reaches(&m->scale, score,
                                  target + (m->scale.higher_is_better ? -slack : slack));
 
     if (job.json)
-        json_write("verify-done", STRING("file", path), STRING("metric", m->name),
-                   NUMBER("score", score), NUMBER("target", target), RESULT(r, job.in.bytes),
-                   "reached", reached ? "true" : "false", NULL);
+        json_write("verify-done", STRING("file", path), SCORE(score, mean),
+                   NUMBER("target", target), RESULT(r, job.in.bytes),
+                   "reached", !job.has_target ? "null" : reached ? "true" : "false",
+                   AB_AV1_SCORE(score), NULL);
     else
-        printf("%s: %s (target %g) over %d of %d frames, %.2f MB, %.1f %% of the %.2f MB of the "
-               "source's video\n", path, score_text(score), target, r->nb_scores, r->nb_frames,
-               r->bytes / 1e6, 100. * r->bytes / job.in.bytes, job.in.bytes / 1e6);
+        printf("%s: %s%s over %d of %d frames, %s, %.1f %% of the %s of the source's video\n",
+               shell_quote(path), score_text(score, mean), target_text(), r->nb_scores,
+               r->nb_frames, size_text(r->bytes), 100. * r->bytes / job.in.bytes,
+               size_text(job.in.bytes));
     if (!reached)
         tell("'%s' misses the target%s.\n", path, job.verify ? "" :
              ": the samples are better than the rest. Take more samples");
     return reached ? EXIT_FOUND : EXIT_MISSED;
 }
 
-/// What an output is called until it is complete.
-static const char *part_name(void)
-{
-    const char *dot = job.encode ? strrchr(job.encode, '.') : NULL;
-
-    return job.encode ? output_name(job.encode, text("part%s", dot ? dot : "")) : NULL;
-}
-
-/// Tell what was found; with --encode make it, and score it meanwhile.
+/// Report the CRF that was found; with --encode, make the encode and score it meanwhile.
 static int finish(const Point *found)
 {
-    const char *ending = text("crf%g.mkv", found->crf), *part = part_name();
+    const char *ending = text("crf%g.mkv", found->crf), *part;
     const char *output = job.encode ? job.encode :
                          strstr(job.input, "://") ? ending : output_name(job.input, ending);
     Result r;
@@ -261,13 +280,15 @@ static int finish(const Point *found)
     report(found, encode_command(&job, found->crf, output));
     if (!job.encode)
         return EXIT_FOUND;
+    if (!(part = encode_reserve(output)))
+        return -1;
     progress_begin("the whole encode, ", 1);
     ret = encode_part(&job, found->crf, &(Sample){ .nb_frames = job.in.nb_units,
-                                                    .step = job.step }, part, &r);
-    if (ret >= 0 && rename(part, output) < 0)
-        ret = fail("'%s' cannot get its name: %s.", output, strerror(errno));
+                      .step = scoring_step(&job, job.in.nb_units) }, part, &r);
     if (ret < 0)
         remove(part);
+    else
+        ret = encode_publish(&job, part, output);
     return ret < 0 ? ret : report_whole(&r);
 }
 
@@ -277,21 +298,16 @@ static int finish(const Point *found)
 static int find_crf(void)
 {
     const Point *found;
-    struct stat in, out;
+    const char *part = NULL;
     double nb;
     int ret;
 
-    // what is wrong with the output is better known before the search than after it
-    if (job.encode && !stat(job.encode, &out) &&
-        (!job.overwrite || !S_ISREG(out.st_mode) || !stat(job.input, &in) &&
-         in.st_dev == out.st_dev && in.st_ino == out.st_ino))
-        return fail("'%s' is there already, and --encode would overwrite it: give another name, or "
-                    "-y to replace a file that is not the input.", job.encode);
-    if (encode_first(&job, part_name()) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
+    if (job.encode && (!(part = encode_reserve(job.encode)) || remove(part) < 0) ||
+        encode_first(&job, job.encode) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
         return -1;
     nb = job.samples ? job.samples : FFMAX(ceil(job.in.seconds * 1e6 / job.every), job.min_samples);
-    if (!lay_samples(FFMIN(nb, FF_ARRAY_ELEMS(sample))))
-        lay_sample(0, 0);       // the whole
+    if (!place_samples(FFMIN(nb, FF_ARRAY_ELEMS(sample))))
+        place_sample(0, 0);       // the whole
     ret = search(&found);
     return ret == EXIT_FOUND ? finish(found) : ret;
 }

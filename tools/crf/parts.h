@@ -53,10 +53,11 @@ static inline int reaches(const Scale *s, double a, double b)
 
 /// What is known of a CRF that was tried, for the whole encode.
 typedef struct Point {
-    double crf, score;
+    double crf, score;          ///< the score is that of --pool
     double size, size_error;    ///< bytes; the error is NAN if one sample does not tell it
     double percent;             ///< of the size of the source's video
     double seconds;
+    double mean;                ///< score of all frames
 } Point;
 
 typedef struct SearchPlan {
@@ -93,39 +94,44 @@ SearchState search_next(const SearchPlan *plan, const Point *point, int nb_point
 
 // ---- ui.c: messages, a progress meter, lines of JSON, and the command line ----
 
-/// Memory that was allocated; where there is none, the program ends.
+/// Return memory that was allocated, or end the program if there is none.
 void *checked(void *memory);
 
-/// A string by a format. It stays until the program ends.
+/// Format a string, which is never freed.
 #define text(...) ((char *)checked(av_asprintf(__VA_ARGS__)))
 
-#define tell(...) fprintf(stderr, __VA_ARGS__)
+#define tell(...) tell_text(text(__VA_ARGS__))
 #define fail(...) fail_with(text(__VA_ARGS__))
+
+/// Print a message. Control characters, which names of files may contain, become '?'.
+void tell_text(char *message);
 
 extern const char *last_error;
 int fail_with(const char *message);         ///< @return -1
 
-/// Start the progress meter: its lines begin with doing; jobs are left, this one included.
+/// Start the progress meter. @param doing beginning of its lines
+/// @param jobs number of equal jobs that are left, including this one
 void progress_begin(const char *doing, double jobs);
 void progress_show(int frames, int nb_frames);
 void progress_end(void);
 
-const char *clock_time(double seconds);     ///< as 1:02:03, or 2:03
+const char *clock_time(double seconds);     ///< 1:02:03 or 2:03
+const char *size_text(double bytes);        ///< 12.34 MB or 5.67 kB
 
-/// Values of JSON; a number is null if it is not finite.
+/// Format values as JSON; a number that is not finite becomes null.
 const char *json_number(double n);
 const char *json_string(const char *value);
 
-/// Write an object on a line to standard output: keys, each with its value, and NULL.
+/// Write an object as a line to standard output: keys, each with its value, and NULL.
 void json_write(const char *type, ...);
 
 typedef struct Metric {
-    const char *name;           ///< of it, and of its filter
-    const char *key;            ///< of the score in the metadata, up to the names of planes
+    const char *name;           ///< also the name of the filter
+    const char *key;            ///< metadata key of the score, without the name of a plane
     Scale scale;
-    int digits;                 ///< after the point
+    int digits;                 ///< printed decimal places
     double tolerance;           ///< default of --tolerance
-    int step;                   ///< default of --score-every
+    int step;                   ///< default of --score-every for long parts
 } Metric;
 
 /// A file, as far as it is known without decoding.
@@ -140,49 +146,69 @@ typedef struct Input {
     int nb_units;
     int64_t bytes;
     double seconds;             ///< to the end of the last one
+    uint64_t hash[2];           ///< of all packets of the video
+    int is_live;                ///< may wait for data without an end
+    int seekable;
 } Input;
 
-/// All commands are made of this.
+/// Options of one run of ffcrf, and the state that all its commands depend on.
 typedef struct Job {
     const AVClass *class;
 
-    // set from the command line, see the table in ui.c; times are in microseconds
+    // set from the command line by the table in ui.c; times are in microseconds
     const char *input;
-    int64_t start, end, length; ///< of what is taken of it; length 0: to its end
+    int64_t start, end, length; ///< part of the input; length 0: to its end
     const char *hwaccel, *encoder;
-    const char *filters, *reference;  ///< before the encoder, and before what it is compared with
+    const char *filters, *reference;  ///< filters before the encoder, and before the comparison
     const char *rate, *size, *keyint, *pix_fmt;
-    int nb_frames;              ///< the most of the encode, 0 if there is no limit
+    int nb_frames;              ///< maximum of the encode, or 0
     const char *model, *pool;
+    int scale[2];               ///< size for VMAF, or 0, or SCALE_AUTO
+#define SCALE_AUTO (-1)
     SearchPlan plan;
     double crf;
     int samples, min_samples;
-    int64_t every, duration;    ///< of samples
+    int64_t every, duration;    ///< distance and length of samples
     int step;
     const char *gpu, *encode, *verify, *loglevel;
     int thorough, cache, video_only, overwrite, json, help, version;
-    const char *ignored;              ///< for options that set others
+    const char *ignored;        ///< field of options that set other fields
     AVDictionary *encoder_options;
-    AVDictionary *other_options;    ///< of streams that are not the video
-    int crf_is_ffmpegs;         ///< it has ffmpeg's spelling, as in a command that was printed
+    AVDictionary *other_options; ///< options of the output file and of other streams
+    int crf_is_ffmpegs;         ///< the CRF is given as -crf, as in a command that was printed
+    int is_bare_output;         ///< no option names the output, and it is not of a printed command
 
-    // what that means
+    // derived from the options
+    int has_target;             ///< otherwise any score reaches plan.target
     const Metric *metric;
-    const char *crf_option;     ///< of the encoder: what is searched
-    const char *upload;         ///< filters after which it takes frames of VAAPI, or ""
+    const char *crf_option;     ///< the encoder's name of the option that is searched
+    const char *upload;         ///< filters that upload frames for VAAPI, or ""
 
-    // what becomes known
+    // set by encode_init() and encode_first()
     Input in;
     const char *ffmpeg, *ffmpeg_version;
+    const char *programs;       ///< path of ffmpeg, or NULL
     const AVCodecParameters *coded;     ///< of the encode, once a first frame was encoded
     const char *gpu_format;     ///< of the frames that are scored on a GPU, or NULL
-    int is_mixed;               ///< an encode of 8 bits is scored against 10
+    int mixed_depth;               ///< an encode of 8 bits is scored against 10
 } Job;
 
 int options_parse(Job *j, int argc, char **argv);
 
-/// Take the encoder, of which `ffmpeg -h encoder=` prints this.
+/// Beginning of the output of `ffmpeg -h encoder=` where there is no such encoder.
+#define NO_ENCODER "Codec '"
+
+/// Set the options of the encoder. @param help output of `ffmpeg -h encoder=`
 int options_take_encoder(Job *j, const char *help);
+
+/// Whether an option of ffmpeg, without its dash, takes a value.
+int option_takes_value(const char *name);
+
+/// The default options of a container. @param stream specifier of the video, as ":v"
+const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream);
+
+/// The filter of --vmaf-scale with a comma before it, or "".
+const char *options_vmaf_scale(const Job *j);
 
 void options_print_help(void);
 
@@ -213,15 +239,21 @@ double score_mean(const Metric *m, const Result *r);
 /// The score of some samples, by "mean", "worst" or a percentile as "p5".
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb);
 
+/// Quote a word for a POSIX shell. Control characters, which a terminal would obey, and bytes that
+/// are not UTF-8, which it could not copy, become the output of printf.
+const char *shell_quote(const char *string);
+
 extern volatile sig_atomic_t caught_signal;     ///< the one that asks to end, or 0
 
-/// Look at the input, and find ffmpeg: that beside this program, or else that of PATH, which has
-/// the short name. From now on a signal ends it, too.
+/// Open and read the input, and find ffmpeg: that beside this program, or else that of PATH, which
+/// has the short name. From now on a signal ends it, too.
 int encode_init(Job *j);
 
-/// Choose the encoder, and encode one frame, to see what becomes of it, and that all that was asked
-/// for works.
-/// @param output a file for it, which is removed, or NULL
+/// One of how many frames of a part is scored.
+int scoring_step(const Job *j, int nb_frames);
+
+/// Choose the encoder, and encode one frame, to learn its format, and to check all options.
+/// @param output the name of the output, whose container has to accept the codec; or NULL
 int encode_first(Job *j, const char *output);
 
 /// Score the encode of --verify.
@@ -230,11 +262,18 @@ int encode_verify(Job *j, Result *r);
 /// Choose the streams of an output, and warn of those that are left out.
 int encode_prepare(const Job *j, const char *output);
 
-/// The command for that, for a user.
+/// The command that makes an output, for a user.
 const char *encode_command(const Job *j, double crf, const char *output);
 
-/// Encode a sample and score it, unless the result was kept; or all, to an output that is not NULL.
-/// It fails if a frame got lost, or may have met another one. @return 1 if it was kept
+/// Create a file of a new name beside an output, for an incomplete encode. @return NULL after a message
+char *encode_reserve(const char *output);
+
+/// Rename a complete encode. It does not replace a file without -y.
+int encode_publish(const Job *j, const char *part, const char *output);
+
+/// Encode a sample and score it, unless the result is in the cache; or the whole input, to an output
+/// that is not NULL. It fails if a frame got lost, or may be paired with the wrong frame.
+/// @return 1 if the result is from the cache
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
 
 #endif /* TOOLS_CRF_PARTS_H */
