@@ -297,7 +297,7 @@ crf_output(){
         shift
         rm -rf ${tmp}/o
         mkdir ${tmp}/o
-        (cd ${tmp} && ${target_path}/${name} -i "${file}" --encode "o/${file}" ${fast} --crf 30 --metric ssim --json "$@" > out 2> err < /dev/null) ||
+        (cd ${tmp} && ${target_path}/${name} -i "${file}" --encode "o/${file}" ${fast} --crf 30 --metric ssim --gpu off --cache false --json "$@" > out 2> err < /dev/null) ||
             echo "status $?: $(cat ${tmp}/err)"
         facts "${tmp}/o/${file}" > ${tmp}/first
         mv "${tmp}/o/${file}" ${tmp}/encode.mkv
@@ -308,7 +308,7 @@ crf_output(){
     }
     nb=0
     while IFS= read -r case; do
-        file=$(printf -- "${case}.mkv")
+        file=$(printf %b "${case}.mkv")
         cp ${tmp}/five.mkv "${tmp}/${file}"
         both "${file}"
         nb=$((nb + 1))
@@ -320,8 +320,8 @@ sp  ace
 it\047s
 \047\047\047
 "quoted"
-100%%
-%%03d
+100%
+%03d
 [0:v]
 back\\slash
 \377\376
@@ -344,6 +344,12 @@ a|b&c>d<e
 \ttab
 
 END
+    # given back, the last command with a prefix names the same files
+    cp ${tmp}/five.mkv ${tmp}/a:b.mkv
+    both a:b.mkv
+    (cd ${tmp} && eval "${target_path}/${name} $(jq -r 'select(.type == "crf-search-done").command' out | sed 's/^[^ ]* //') --metric ssim -y" > out 2> err < /dev/null) ||
+        cat ${tmp}/err
+    ls ${tmp}/o
     echo "${nb} names$(ls ${tmp}/hole 2> /dev/null)"
     # side data, times, rotation and cropping
     ff -f lavfi -i testsrc2=s=96x64:r=25 -frames:v 12 -vf setparams=color_trc=bt709 -c:v libx264 -preset ultrafast ${tmp}/plain.mp4
@@ -426,7 +432,7 @@ crf_samples(){
     ff -stream_loop -1 -i ${in} -frames:v 119 -c:v ffv1 ${tmp}/119.mkv
     ff -stream_loop -1 -i ${in} -frames:v 120 -c:v ffv1 ${tmp}/120.mkv
     for n in "119" "120" "120 --pool p5" "120 --score-every 3" "120 --pool p5 --score-every 3"; do
-        has_json -i ${tmp}/${n%% *}.mkv ${fast} --metric ssim --crf 30 --encode ${out} -y ${n#${n%% *}}
+        has_json -i ${tmp}/${n%% *}.mkv ${fast} --metric ssim --crf 30 --encode ${out} -y ${n#"${n%% *}"}
         echo "${n}: status ${status}$(laid), $(whole '"\(.pool) \(.scored_frames)"')"
     done
     # all that is printed has the pool, and the mean beside it
@@ -440,7 +446,7 @@ crf_samples(){
     has_json -i ${tmp}/raw.264 ${fast} --metric ssim --crf 30
     echo "raw: status ${status}$(laid)"
     has_json -i ${tmp}/raw.264 ${fast} --metric ssim --crf 30 -ss 5
-    echo "raw with -ss: status ${status}, $(grep -c 'ffmpeg -i .*raw.264 -c copy .*raw.mkv' ${tmp}/err)"
+    echo "raw with -ss: status ${status}, $(grep -c 'ffmpeg -i .*raw.264 -c:v ffv1 .*raw.mkv' ${tmp}/err)"
     has_json -i ${tmp}/gap.mkv ${fast} --metric ssim --crf 30 --sample-duration 2s --samples 3
     echo "gap: status ${status}$(laid)"
     # the cache has the scores of all frames

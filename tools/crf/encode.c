@@ -274,17 +274,15 @@ static void handle_signal(int number)
 /// Stop a program that waits without an end.
 static void handle_alarm(int number)
 {
-    const int error    = errno;
     struct timespec ts = { 0 };
     int64_t ms;
 
     clock_gettime(watch.clock, &ts);
-    ms = ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+    ms         = ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
     watch.idle = ms - watch.ms < STALL_CPU_MS ? watch.idle + 1 : 0;
     watch.ms   = ms;
     if (watch.idle >= STALL_CHECKS && watch.pid > 0)
         kill(watch.pid, SIGKILL);
-    errno = error;
 }
 
 /// The first line that the last command wrote to standard error, or "".
@@ -392,18 +390,14 @@ static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
                &(FFmpegOutput){ answer });
 }
 
-/// @return the path of a program in the folders of PATH, or NULL
-static const char *find_program(const char *name)
+/// @return the path of ffmpeg in one of some folders, or NULL
+static const char *find_ffmpeg(const char *folders)
 {
-    const char *folders = getenv("PATH");
-
-    while (folders && *folders) {
-        const int size   = strcspn(folders, ":");
-        const char *path = text("%.*s/%s", size, folders, name);
+    for (int size; folders && *folders; folders += size + !!folders[size]) {
+        const char *path = text("%.*s/ffmpeg", size = strcspn(folders, ":"), folders);
 
         if (!access(path, X_OK))
             return path;
-        folders += size + !!folders[size];
     }
     return NULL;
 }
@@ -414,9 +408,8 @@ int encode_init(Job *j)
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
     const struct sigaction alarm  = { .sa_handler = handle_alarm, .sa_flags = SA_RESTART };
     struct sigaction hang_up;
-    struct stat s, t;
     char folder[PATH_MAX] = "";
-    const char *beside, *help, *found = find_program("ffmpeg");
+    const char *beside, *help, *found = find_ffmpeg(getenv("PATH"));
 
     if (input_open(&j->in, j->input) < 0)
         return -1;
@@ -426,8 +419,8 @@ int encode_init(Job *j)
     if (input_scan(&j->in, j->start / 1e6, j->length / 1e6, j->nb_frames) < 0)
         return -1;
     if (j->start && !j->in.seekable)
-        return fail("-ss needs an input that can be sought, unlike '%s'. Remux it: ffmpeg -i %s "
-                    "-c copy %s", j->input, shell_quote(input_url(j->input)),
+        return fail("-ss needs an input with timestamps, unlike '%s'. Convert it without loss: "
+                    "ffmpeg -i %s -c:v ffv1 %s", j->input, shell_quote(input_url(j->input)),
                     shell_quote(file_url(output_name(j->input, "mkv"))));
     sigaction(SIGALRM, &alarm, NULL);
     sigaction(SIGINT,  &action, NULL);
@@ -436,11 +429,11 @@ int encode_init(Job *j)
         sigaction(SIGHUP, &action, NULL);
     if (readlink("/proc/self/exe", folder, sizeof(folder) - 1) > 0)
         *strrchr(folder, '/') = 0;
-    beside      = text("%s/ffmpeg", folder);
-    j->programs = access(beside, X_OK) ? found : beside;
+    beside         = find_ffmpeg(folder);
+    j->ffmpeg_path = beside ? beside : found;
     // the one that a user starts by its name needs no path
-    j->ffmpeg   = found && j->programs && !stat(found, &s) && !stat(j->programs, &t) &&
-                  s.st_dev == t.st_dev && s.st_ino == t.st_ino || !j->programs ? "ffmpeg" : beside;
+    j->ffmpeg = beside && (!found || strcmp(checked(realpath(beside, NULL)),
+                                            checked(realpath(found, NULL)))) ? beside : "ffmpeg";
     if (ffmpeg_ask(j, text("-h filter=%s", j->metric->name), &help) < 0)
         return -1;
     if (av_strstart(help, "Unknown filter", NULL))
@@ -515,7 +508,7 @@ static const char *cache_key(const Job *j, const char *command)
         // the dynamic linker lists what it would load
         run(j, text("env LD_TRACE_LOADED_OBJECTS=1 %s -nostdin -v quiet -version",
                     shell_quote(j->ffmpeg)), &(FFmpegOutput){ &libraries });
-        files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->programs);
+        files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->ffmpeg_path);
         files = add_file(files, j->input);
     }
     // lookup tables and subtitles of filters are files, too
@@ -691,8 +684,8 @@ static int check_reference(const Job *j, const Sample *sample)
                 "what drops or adds frames.", l.nb_decoded, l.nb_frames);
 }
 
-/// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost, or
-/// may be paired with the wrong frame.
+/// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost,
+/// or may be paired with the wrong frame.
 /// @return 1 if the result is from the cache
 static int measure(const Job *j, const char *command, const Sample *sample, int is_whole,
                    Result *r)
@@ -802,24 +795,21 @@ static int find_encoder(Job *j)
     return 0;
 }
 
-/// Let the muxer of an output begin a file with the encode's stream: ffmpeg may wait forever for one
-/// that has failed, and what muxers accept depends on more than the codec.
+/// Let the muxer of an output begin a file with the encode's stream: ffmpeg may wait forever for
+/// one that has failed, and what muxers accept depends on more than the codec.
 static int check_muxer(const Job *j, const char *output, const char *to)
 {
     const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
     AVDictionary *options = NULL;
     AVFormatContext *out;
     AVStream *st;
-    int ret;
 
     if (avformat_alloc_output_context2(&out, NULL, f ? f->value : NULL, output) < 0)
         return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
     av_dict_copy(&options, j->other_options, 0);
-    st  = checked(avformat_new_stream(out, NULL));
-    ret = avcodec_parameters_copy(st->codecpar, j->coded);
-    st->codecpar->codec_tag = 0;
-    if (ret < 0 || (ret = avio_open(&out->pb, to, AVIO_FLAG_WRITE)) < 0 ||
-        (ret = avformat_write_header(out, &options)) < 0)
+    st = checked(avformat_new_stream(out, NULL));
+    if (avcodec_parameters_copy(st->codecpar, j->coded) < 0 || (st->codecpar->codec_tag = 0) ||
+        avio_open(&out->pb, to, AVIO_FLAG_WRITE) < 0 || avformat_write_header(out, &options) < 0)
         return fail("'%s' (%s) cannot contain %s%s: let the name end with .mkv, or choose another "
                     "encoder.", output, out->oformat->long_name,
                     avcodec_get_name(j->coded->codec_id), all_options(j->other_options, ""));
@@ -999,10 +989,8 @@ char *encode_reserve(const char *output)
     const mode_t mask = umask(0);
 
     umask(mask);
-    if (fd < 0) {
-        fail("Cannot create '%s': %s.", part, strerror(errno));
-        return NULL;
-    }
+    if (fd < 0)
+        return fail("Cannot create '%s': %s.", part, strerror(errno)), NULL;
     fchmod(fd, 0666 & ~mask);
     close(fd);
     return part;

@@ -37,7 +37,7 @@ static Job job;
 static Sample sample[1000];
 static Result result[FF_ARRAY_ELEMS(sample)];   ///< of the CRF that is tried
 static int nb_samples;
-static int nb_places;                           ///< of samples; those without a packet have none
+static int nb_places;                           ///< number of samples if each had packets
 
 static Point point[SEARCH_MOST];                ///< by rising CRF
 static int nb_points;

@@ -187,7 +187,7 @@ typedef struct Job {
     // set by encode_init() and encode_first()
     Input in;
     const char *ffmpeg, *ffmpeg_version;
-    const char *programs;       ///< path of ffmpeg, or NULL
+    const char *ffmpeg_path;    ///< or NULL
     const AVCodecParameters *coded;     ///< of the encode, once a first frame was encoded
     const char *gpu_format;     ///< of the frames that are scored on a GPU, or NULL
     int mixed_depth;               ///< an encode of 8 bits is scored against 10
