@@ -140,22 +140,27 @@ ffnvcodec() {
     fi
 }
 
-# Runs configure when its arguments, or what it reads of the tree, have changed.
+# Runs configure if its arguments, or what it reads of the tree, have changed. If it fails, the build
+# that is there stays usable; one of another tree, whose objects may be newer than this one's files, is
+# replaced only by a configured one.
 configure() { # arguments...
-    local stamp
+    local stamp place=$dir
     stamp=$(printf '%s\n' "$src" "$@" && cd "$tree" &&
         sha256sum configure libav*/all*.c libavcodec/parsers.c libavformat/protocols.c \
             libavcodec/bitstream_filters.c libavcodec/hwaccels.h)
-    [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || return 0
-    say "configuring FFmpeg $series, profile $profile (log: $PWD/configure.log)"
-    # Objects of another tree may be newer than this one's files.
-    [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || find . -mindepth 1 -delete
-    rm -f .configured
+    # A config.mak that is newer is of a configure that was stopped while it wrote, or of another call.
+    [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || [ ffbuild/config.mak -nt .configured ] || return 0
+    [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || place=$dir.new
+    say "configuring FFmpeg $series, profile $profile (log: $place/configure.log)"
+    [ "$place" = "$dir" ] || rm -rf "$place"
+    mkdir -p "$place"
+    cd "$place"
     logged "configure" configure.log "$tree/configure" "$@"
     # It is left as it is when it would not change, and make takes it for older than
     # what it is made of: each time, what includes it would be compiled again.
     touch config_components.h
     echo "$stamp" > .configured
+    [ "$place" = "$dir" ] || { rm -rf "$dir" && mv "$place" "$dir" && cd "$dir"; }
 }
 
 lock
