@@ -22,8 +22,8 @@ tools_test(){ # name [some]
 # What make install installs works there, without the build and with the ffmpeg beside it.
 report_install(){
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
-    need python3 || return 0
-    (unset MAKEFLAGS MFLAGS MAKELEVEL; make install DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
+    need python3 pod2man || return 0
+    (unset MAKEFLAGS MFLAGS MAKELEVEL; make install install-man DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
         { tail -n 25 ${tmp}/install.log; return; }
     mv ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak) ${tmp}/usr
     bin=$(readlink -f ${tmp})/usr/bin
@@ -47,6 +47,10 @@ report_install(){
         ${bin}/${tool} --version
     done | sed "s/ $(cat ${base}/../tools/quality.version)\b.*/ VERSION/"
     find ${tmp}/usr -name '*.pyc' | wc -l
+    man=${tmp}/usr/share/man/man1
+    (cd ${man} && grep -l '^\.SH "\?OPTIONS' ffcrf.1 quality-*.1) | sed 's/^/manual of /'
+    sed -n 's/^\.SS "\?\(bliinds\|blocksmooth\|mad\|quantizer_metadata\|ssim_cuda\|vmaf\)"\?$/manual of the filter \1/p' \
+        ${man}/ffmpeg-filters.1 ${man}/ffmpeg-bitstream-filters.1
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
     (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
     find ${tmp}/root ! -type d
