@@ -154,6 +154,25 @@ install-ffcrf to /nowhere
 install-quality to /nowhere
 END
 was "make install installs programs, tools and manual pages"
+
+# The sources that make package packs: those of git, also where another user has made the checkout.
+program fetch.sh <<< "echo '$src'"
+cp "$tmp/bin/fetch.sh" "$root/scripts/package.sh" "$checkout/scripts"
+: > "$checkout/untracked"
+packed() {
+    rm -rf "$checkout/results"
+    LICENCES=' ' "$checkout/scripts/package.sh" > "$tmp/out" 2>&1
+    tar -tzf "$checkout/results/packages/"*0-sources.tar.gz |
+        sed -nE 's,.*/project/(VERSION|untracked|(build|results)/.+)$,\1,p' | xargs
+}
+[ "$(packed)" = "VERSION untracked" ]
+was "make package without .git"
+if type -P git > /dev/null; then
+    git -C "$checkout" init -q && git -C "$checkout" add VERSION
+    [ "$(id -u)" != 0 ] || chown -R 4242 "$checkout"
+    [ "$(packed)" = VERSION ]
+    was "make package of a checkout of another user"
+fi
 rm "$tmp"/bin/{python3,*.sh,quality-report,ffmpeg}
 
 # A build of what is not released yet does not call itself as the last release.
