@@ -140,15 +140,15 @@ ffnvcodec() {
     fi
 }
 
-# Runs configure if its arguments, or what it reads of the tree, have changed. If it fails, the build
-# that is there stays usable; one of another tree, whose objects may be newer than this one's files, is
-# replaced only by a configured one.
+# Runs configure if its arguments, or the files that it reads of the tree, have changed. If it fails, the
+# build stays usable. A build of another tree, whose objects may be newer than the files of this one, is
+# replaced after configure has succeeded.
 configure() { # arguments...
     local stamp place=$dir
     stamp=$(printf '%s\n' "$src" "$@" && cd "$tree" &&
         sha256sum configure libav*/all*.c libavcodec/parsers.c libavformat/protocols.c \
             libavcodec/bitstream_filters.c libavcodec/hwaccels.h)
-    # A config.mak that is newer is of a configure that was stopped while it wrote, or of another call.
+    # A newer config.mak was written by a configure that was interrupted, or that the user ran.
     [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || [ ffbuild/config.mak -nt .configured ] || return 0
     [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || place=$dir.new
     say "configuring FFmpeg $series, profile $profile (log: $place/configure.log)"

@@ -48,9 +48,9 @@ round_trip() { # src
 # an edited file compiles only itself.
 rebuild() { # dir
     local tree
-    tree=$(stat -Lc %i "$1/src")
+    tree=$(stat -Lc %z "$1/src")
     ! FFMPEG_CONFIGURE=--cc=false "$scripts/build.sh" || return
-    "$scripts/build.sh" > /dev/null && [ "$(stat -Lc %i "$1/src")" = "$tree" ] || return
+    "$scripts/build.sh" > /dev/null && [ "$(stat -Lc %z "$1/src")" = "$tree" ] || return
     ! grep -P '^[A-Z0-9]+\t' "$1/make.log" || return
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
 }

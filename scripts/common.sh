@@ -30,7 +30,7 @@ all_series() {
     awk '{ print $1 }' <<< "$series_table"
 }
 
-# git in this checkout, whoever owns it, and not in a repository around it.
+# Runs git in this checkout, whoever owns it. A repository around the checkout is not ours.
 own_git() {
     GIT_CEILING_DIRECTORIES=$(dirname "$root") git -c safe.directory="$root" -C "$root" "$@"
 }

@@ -67,7 +67,7 @@ if ! command -v apt-get > /dev/null; then
     exit
 fi
 
-# What a run to its end has left stays so until packages, apt's lists or our list change.
+# A run that came to its end is not repeated until packages, apt's lists or this script change.
 finished="$build/deps.$*"
 if [ "$finished" -nt /var/lib/dpkg/status ] && [ "$finished" -nt /var/lib/apt/lists ] &&
     [ "$finished" -nt "$0" ]; then

@@ -129,7 +129,7 @@ sources() {
     local folder=$work/$name-$version-sources
     rm -rf "$folder"
     mkdir -p "$folder/project"
-    # a tarball of the project has no .git
+    # a checkout that was downloaded as a tarball has no .git
     (cd "$root" && { own_git ls-files -z 2> /dev/null ||
         find . -name __pycache__ -prune -o \( -path ./build -o -path ./results \) -prune -o ! -type d -print0; } |
         xargs -0 cp --parents -t "$folder/project")

@@ -94,7 +94,7 @@ clang clang
 none
 END
 
-# When the tree of links is made again, and which files of it then are newer.
+# The tree of links is made again only if it would differ, and only changed files in it are newer.
 src=$tmp/ffmpeg checkout=$tmp/checkout farm=$tmp/farm
 mkdir -p "$src"/{libavfilter,other} "$checkout"/{configure-patch,doc,libavcodec,libavfilter,models,tests,tools}
 echo 0.0.0 > "$checkout/VERSION"
@@ -104,7 +104,7 @@ for file in patched steady; do
         > "$checkout/configure-patch/$file.patch"
 done
 state() {
-    stat -c "tree %i" "$farm"
+    stat -c "tree %z" "$farm"
     stat -c "%n %y" "$farm"/other/*
 }
 while IFS='|' read -r name changes command; do
@@ -127,7 +127,7 @@ a patch that only got another time||touch checkout/configure-patch/*
 an edit that the patch does not fit||sed -i s/text/other/ ffmpeg/other/patched
 END
 
-# make run, but for the build and ffmpeg: it takes any name, and writes what the README says.
+# make run without a build: it takes any file name, and writes the files that the README lists.
 dir=$tmp/built
 mkdir -p "$dir/ffbuild"
 : > "$dir/ffbuild/config.mak"
@@ -155,7 +155,7 @@ install-quality to /nowhere
 END
 was "make install installs programs, tools and manual pages"
 
-# The sources that make package packs: those of git, also where another user has made the checkout.
+# make package packs the files that git tracks, also in a checkout of another user; without .git, all files.
 program fetch.sh <<< "echo '$src'"
 cp "$tmp/bin/fetch.sh" "$root/scripts/package.sh" "$checkout/scripts"
 : > "$checkout/untracked"
@@ -175,7 +175,7 @@ if type -P git > /dev/null; then
 fi
 rm "$tmp"/bin/{python3,*.sh,quality-report,ffmpeg}
 
-# A build of what is not released yet does not call itself as the last release.
+# Before a release, VERSION is the number of the coming one with -dev behind it.
 top=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | sed q)
 case $top in
 *"not released yet") [ "$(cat "$root/VERSION")" = "${top%% *}-dev" ] ;;

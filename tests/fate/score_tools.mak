@@ -14,8 +14,8 @@ fate-report-install: all
 
 fate-tools-report: NEED += XPSNR_FILTER
 fate-tools-compare fate-tools-docs: NEED += MAD_FILTER VMAF_FILTER XPSNR_FILTER BLEND_FILTER QUANTIZER_METADATA_BSF
-# the README's live stream
-fate-tools-docs: NEED += UDP_PROTOCOL MPEGTS_DEMUXER FFPROBE
+# the README's live stream, and other sources
+fate-tools-docs: NEED += UDP_PROTOCOL HTTP_PROTOCOL FD_PROTOCOL MPEGTS_DEMUXER HLS_DEMUXER HLS_MUXER FFPROBE
 fate-tools-docs: $(FFCRF)
 
 FATE_QUALITY-$(call WITH_ALL, BLIINDS_FILTER FFMPEG) += $(sort $(FATE_PYTEST) $(FATE_SCORE_TOOLS))

@@ -3,11 +3,14 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import functools
+import http.server
 import os
 import re
 import shlex
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from common import FFMPEG, ROOT, TOOLS, Page, ffmpeg, needs, video, wait_for
 FAILING = '| quality-gate --above 30 --for 2s'      # the clip of the gate's page is bad
 
 
-NOT_RUN = 'make ', '-hwaccel cuda'                  # what builds FFmpeg or installs packages, and what needs a GPU
+NOT_RUN = 'make ', '-hwaccel cuda'                  # builds FFmpeg or installs packages; needs a GPU
 
 
 def commands(text):
@@ -81,11 +84,29 @@ def test_readme(folder, monkeypatch):
         elif kind not in NOT_RUN:
             result = run(command, folder)
             assert not result.returncode, (command, result.stderr)
-    # none of them is there in vain
+    # each kind occurs: the list of exceptions is not longer than it must be
     assert set(done) == {*NOT_RUN, 'udp://', ''}
     printed, logged = (re.sub(r':\S+', '', line) for line in (
         re.search('^    (n:.*)', text, re.M)[1], (folder / 'frames.log').read_text().splitlines()[1]))
     assert printed == logged
+
+
+def test_sources(tmp_path):
+    """Segments by HTTP, a stream by TCP and a pipe have the frames of the file that they come from."""
+    clip = Path(video(tmp_path / 'in.ts', '-c:v libx264 -preset ultrafast -g 5', 1))
+    ffmpeg('-i', clip, '-c', 'copy', '-hls_time', '0.2', '-hls_list_size', '0', tmp_path / 'in.m3u8')
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server, socket.create_server(('127.0.0.1', 0)) as stream:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+        def send():
+            with stream.accept()[0] as connection:
+                connection.sendall(clip.read_bytes())
+        threading.Thread(target=send, daemon=True).start()
+        decoded = {run(f'{FFMPEG} -nostdin -v error -i {source} -f md5 - < in.ts', tmp_path).stdout for source in (
+            'in.ts', '-', f'http://127.0.0.1:{server.server_port}/in.m3u8', f'tcp://127.0.0.1:{stream.getsockname()[1]}')}
+        server.shutdown()
+    assert len(decoded) == 1 and decoded.pop().startswith('MD5=')
 
 
 @pytest.mark.parametrize('name', ['quality-report', 'quality-gate', 'quality-compare'])
