@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws doc/scores.png: by how many points VMAF v1 and bliinds rate encodes of each CRF as worse.
+# Draws doc/scores.png by gnuplot: how many points encodes of each CRF lose, by VMAF v1 and by bliinds.
 #
 #   bench/scores.sh FFMPEG PICTURE NAME=VIDEO...
 #
