@@ -43,12 +43,12 @@ report_install(){
     seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 }' > ${tmp}/log
     ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
     echo "quality-gate: exit code $?"
+    man=${tmp}/usr/share/man/man1
     for tool in ffcrf quality-compare quality-farm quality-gate quality-report; do
         ${bin}/${tool} --version
+        ! grep -q '^\.SH "\?OPTIONS' ${man}/${tool}.1 || echo "and its manual"
     done | sed "s/ $(cat ${base}/../tools/quality.version)\b.*/ VERSION/"
     find ${tmp}/usr -name '*.pyc' | wc -l
-    man=${tmp}/usr/share/man/man1
-    (cd ${man} && grep -l '^\.SH "\?OPTIONS' ffcrf.1 quality-*.1) | sed 's/^/manual of /'
     sed -n 's/^\.SS "\?\(bliinds\|blocksmooth\|mad\|quantizer_metadata\|ssim_cuda\|vmaf\)"\?$/manual of the filter \1/p' \
         ${man}/ffmpeg-filters.1 ${man}/ffmpeg-bitstream-filters.1
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
