@@ -1,15 +1,18 @@
 # The front door. Each target is one script in scripts/. Variables given on the command line
-# reach the scripts through the environment. Lines with #: are what make help prints.
+# reach the scripts through the environment, with each dollar as it was typed. Lines with #: are what
+# make help prints.
+$(foreach V,$(.VARIABLES),$(if $(findstring command line,$(origin $V)),\
+    $(eval override export $V := $$(value $V))))
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
-#: make run [VIDEO=file]       builds what is needed and scores a video: log, report and plot in
+#: make run [VIDEO=file]       builds what is needed and scores a video: log, report and page in
 #:                             results/. Without VIDEO it is a clip from a Debian package
 run:
 	@scripts/run.sh
 
-#: make check                  builds FFmpeg 9.0 and runs the tests
+#: make check                  installs packages for the tests, builds FFmpeg 9.0 and runs them
 #: make check-all              tests FFmpeg 8.1, the series, training, Slurm, faults, fuzzers,
 #:                             mutants, Windows and packages, too (hours)
 check:
@@ -29,7 +32,8 @@ fuzz:
 build:
 	@scripts/build.sh
 
-#: make install [PREFIX=dir]   installs what make run built (default /usr/local); takes DESTDIR
+#: make install [PREFIX=dir]   installs what make run built, and manual pages (default /usr/local);
+#:                             takes DESTDIR
 #: make install-full           builds all of FFmpeg and installs that
 #: make uninstall [PREFIX=dir] takes it away again
 install install-full uninstall:
@@ -53,7 +57,7 @@ model:
 #: make apply FFMPEG_SRC=dir   puts the overlay into a source tree of your own
 #: make unapply FFMPEG_SRC=dir takes it out again
 apply unapply:
-	@scripts/overlay.sh $@ "$(FFMPEG_SRC)"
+	@scripts/overlay.sh $@ "$$FFMPEG_SRC"
 
 #: make series                 writes patches for a mailing list, one a filter: build/series/
 #: make series-check           builds and tests each of them (hours without a compiler cache)

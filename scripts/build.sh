@@ -3,7 +3,7 @@
 #   lean         has what people meet and builds fast
 #   full         all of FFmpeg
 #   fuzz         the fuzzers and no more, with clang's sanitizers
-#   lgpl, gpl    what make package packs: lean, with more formats and the network
+#   lgpl, gpl    what make package packs: lean, with more formats and without TLS
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -28,6 +28,7 @@ decoder hevc vvc vp8 vp9 av1 libdav1d h263 msmpeg4v2 msmpeg4v3 flv vc1 wmv3 pror
 decoder tiff huffyuv ffvhuff utvideo v210 aac_latm ac3 eac3 dca truehd mp2float mp3float opus vorbis
 decoder flac alac wmav2 amrnb pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_f32le pcm_u8 pcm_alaw
 decoder pcm_mulaw pcm_bluray pcm_dvd adpcm_ms adpcm_ima_wav adpcm_ima_qt subrip ass movtext webvtt
+decoder dvvideo wmv1 wmv2 theora
 encoder rawvideo wrapped_avframe ffv1 png mjpeg mpeg1video mpeg2video mpeg4 pgm ppm libx264 pcm_s16le aac
 encoder huffyuv prores_ks libx265 libsvtav1 libaom_av1 h264_nvenc hevc_nvenc av1_nvenc ac3 mp2
 encoder subrip ass movtext webvtt
@@ -40,10 +41,11 @@ bsf hevc_mp4toannexb vp9_superframe vp9_superframe_split av1_frame_merge av1_fra
 demuxer mov matroska mpegts mpegvideo avi nut h264 m4v mjpeg yuv4mpegpipe rawvideo image2 image2pipe
 demuxer image_png_pipe image_jpeg_pipe image_pgm_pipe image_ppm_pipe concat ffmetadata wav
 demuxer mpegps flv asf mxf ivf obu hevc vvc vc1 image_pgmyuv_pipe image_bmp_pipe image_tiff_pipe gif srt
+demuxer hls rtsp sdp rtp ogg dv
 muxer null framecrc framemd5 md5 hash crc mov mp4 matroska mpegts avi yuv4mpegpipe rawvideo image2
 muxer image2pipe h264 nut mpeg2video
-muxer webm hevc ivf mpeg2vob
-protocol file pipe md5
+muxer webm hevc ivf mpeg1system mpeg1video mpeg2vob hls segment stream_segment
+protocol file pipe fd md5 udp rtp tcp http crypto
 indev lavfi
 filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradients noise
 filter scale crop pad format noformat null copy split metadata showinfo select sidedata drawgraph
@@ -51,19 +53,19 @@ filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim tpad loop reverse framestep tile hstack vstack xstack concat interleave overlay
 filter setsar setdar setfield setrange setparams yadif bwdif codecview deblock movie buffer buffersink
-filter nullsink blend sendcmd streamselect thumbnail realtime libvmaf
+filter nullsink blend sendcmd streamselect thumbnail realtime libvmaf tonemap freezedetect
 filter aresample aformat anull atrim asetpts anullsrc sine
 filter hwupload hwdownload hwmap hwupload_cuda scale_cuda bwdif_cuda
 filter $(our_filters | xargs)
-*decoder vp6 vp6f vp7 theora mjpegb msmpeg4v1 wmv1 wmv2 rv30 rv40 cinepak svq1 svq3 dvvideo cfhd
+*decoder vp6 vp6f vp7 mjpegb msmpeg4v1 rv30 rv40 cinepak svq1 svq3 cfhd
 *decoder jpeg2000 jpegls hap qtrle rpza magicyuv webp dpx exr dvbsub dvdsub pgssub wmapro adpcm_ima_ws
 *encoder dnxhd flac dvbsub gif utvideo v210
 *parser cavsvideo dvbsub dvdsub jpeg2000 rv34 webp h261
 *bsf aac_adtstoasc dump_extradata setts remove_extradata filter_units h264_metadata hevc_metadata
-*demuxer hls rtsp sdp rtp mp3 aac ac3 flac ogg dv rm av1 mjpeg_2000 vobsub ass webvtt caf live_flv
-*muxer adts flac wav ogg hls segment stream_segment tee rtp rtp_mpegts flv mxf ipod gif webvtt srt
-*protocol udp rtp tcp http rtmp fd unix concat data cache async subfile
-*filter colorspace tonemap idet cropdetect freezedetect vfrdet telecine fieldmatch decimate
+*demuxer mp3 aac ac3 flac rm av1 mjpeg_2000 vobsub ass webvtt caf live_flv
+*muxer adts flac wav ogg tee rtp rtp_mpegts flv mxf ipod gif webvtt srt
+*protocol rtmp unix concat data cache async subfile
+*filter colorspace idet cropdetect vfrdet telecine fieldmatch decimate
 *filter minterpolate hqdn3d atadenoise unsharp entropy greyedge histogram waveform ametadata volume
 END
 }
@@ -108,6 +110,7 @@ configure_arguments() {
             echo "${names:+--enable-}$kind${names:+=${names// /,}}"
         done
     fi
+    [[ $profile = *gpl ]] || ! pkg-config --exists gnutls || printf '%s\n' --enable-gnutls --enable-protocol=https,tls
     ! pkg-config --exists SvtAv1Enc || echo --enable-libsvtav1
     ! pkg-config --exists aom || echo --enable-libaom
     ! pkg-config --exists dav1d || echo --enable-libdav1d
@@ -137,22 +140,27 @@ ffnvcodec() {
     fi
 }
 
-# Runs configure when its arguments, or what it reads of the tree, have changed.
+# Runs configure if its arguments, or the files that it reads of the tree, have changed. If it fails, the
+# build stays usable. A build of another tree, whose objects may be newer than the files of this one, is
+# replaced after configure has succeeded.
 configure() { # arguments...
-    local stamp
+    local stamp place=$dir
     stamp=$(printf '%s\n' "$src" "$@" && cd "$tree" &&
         sha256sum configure libav*/all*.c libavcodec/parsers.c libavformat/protocols.c \
             libavcodec/bitstream_filters.c libavcodec/hwaccels.h)
-    [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || return 0
-    say "configuring FFmpeg $series, profile $profile (log: $PWD/configure.log)"
-    # Objects of another tree may be newer than this one's files.
-    [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || find . -mindepth 1 -delete
-    rm -f .configured
+    # A newer config.mak was written by a configure that was interrupted, or that the user ran.
+    [ "$stamp" != "$(cat .configured 2> /dev/null)" ] || [ ffbuild/config.mak -nt .configured ] || return 0
+    [ "$(head -n 1 .configured 2> /dev/null)" = "$src" ] || place=$dir.new
+    say "configuring FFmpeg $series, profile $profile (log: $place/configure.log)"
+    [ "$place" = "$dir" ] || rm -rf "$place"
+    mkdir -p "$place"
+    cd "$place"
     logged "configure" configure.log "$tree/configure" "$@"
     # It is left as it is when it would not change, and make takes it for older than
     # what it is made of: each time, what includes it would be compiled again.
     touch config_components.h
     echo "$stamp" > .configured
+    [ "$place" = "$dir" ] || { rm -rf "$dir" && mv "$place" "$dir" && cd "$dir"; }
 }
 
 lock

@@ -44,9 +44,13 @@ round_trip() { # src
     rm -rf "$build/check"
 }
 
-# A build with nothing changed compiles nothing, and an edited file only itself.
+# A build with nothing changed keeps its tree and compiles nothing, also after a configure that failed;
+# an edited file compiles only itself.
 rebuild() { # dir
-    "$scripts/build.sh" > /dev/null || return
+    local tree
+    tree=$(stat -Lc %z "$1/src")
+    ! FFMPEG_CONFIGURE=--cc=false "$scripts/build.sh" || return
+    "$scripts/build.sh" > /dev/null && [ "$(stat -Lc %z "$1/src")" = "$tree" ] || return
     ! grep -P '^[A-Z0-9]+\t' "$1/make.log" || return
     [ "$(make -C "$1" -n -W src/libavfilter/vf_bliinds.c | grep -c '^printf "CC')" = 1 ]
 }
@@ -151,8 +155,9 @@ tests() {
         skip "packages" "what packs them cannot be installed"
     elif "$scripts/package.sh" && "$scripts/package.sh" deb; then
         version=$(cat VERSION)
+        # shellcheck disable=SC2086
         script packages tests/package.sh \
-            results/packages/*[-_]"$version"[-_]{x86_64-linux-*.tar.gz,*.deb}
+            results/packages/*[-_]${version/-/?}[-_]{x86_64-linux-*.tar.gz,*.deb}
     else
         fail "packages cannot be made"
     fi
@@ -179,5 +184,5 @@ echo "$passed passed, $((failed + (passed == 0))) failed," \
     "$(grep -c '^SKIPPED ' "$results" || true) skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ] || exit 1
 # for make release: the commit that all has passed on
-[ "$all" != all ] || [ "$given$(git status --porcelain 2>&1)" ] ||
-    git rev-parse HEAD > "$build/check.passed"
+[ "$all" != all ] || [ "$given$(own_git status --porcelain 2>&1)" ] ||
+    own_git rev-parse HEAD > "$build/check.passed"

@@ -30,6 +30,11 @@ all_series() {
     awk '{ print $1 }' <<< "$series_table"
 }
 
+# Runs git in this checkout, whoever owns it. A repository around the checkout is not ours.
+own_git() {
+    GIT_CEILING_DIRECTORIES=$(dirname "$root") git -c safe.directory="$root" -C "$root" "$@"
+}
+
 # One at a time builds, tests or cleans in a checkout; the others wait. What a script
 # calls is part of it. flock is of util-linux, and without it there is no lock.
 lock() {

@@ -10,7 +10,7 @@ packages() { # job
     build) echo gcc libc6-dev make nasm git pkgconf xz-utils zlib1g-dev "$clang" \
                 libx264-dev? libx265-dev? libsvtav1enc-dev? libdav1d-dev? ;;
     full)  echo libbz2-dev liblzma-dev texinfo? ;;
-    run)   echo python3 gnuplot-nox? python3-jinja2? libjs-dygraphs? ;;
+    run)   echo python3 python3-jinja2? libjs-dygraphs? ;;
     package) echo patchelf binutils perl libsvtav1enc-dev \
                 libaom-dev libdav1d-dev libx264-dev libx265-dev ;;
     bare)  echo debootstrap? buildah? ;;
@@ -18,7 +18,7 @@ packages() { # job
     clip)  echo opencv-doc? ;;
     model) echo python3-numpy python3-scipy libaom-dev? libvpx-dev? libjpeg-turbo-progs? ;;
     fuzz)  echo "libclang-rt-$(tr -dc 0-9 <<< "$clang")-dev" ;;
-    check) echo git g++ jq gnuplot-nox? valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
+    check) echo git g++ jq valgrind? shellcheck? libxml2-utils? python3-hypothesis? \
                 python3-pytest? python3-jinja2? python3-prometheus-client? python3-numpy? \
                 libjs-dygraphs? ;;
     esac
@@ -67,9 +67,16 @@ if ! command -v apt-get > /dev/null; then
     exit
 fi
 
+# A run that came to its end is not repeated until packages, apt's lists or this script change.
+finished="$build/deps.$*"
+if [ "$finished" -nt /var/lib/dpkg/status ] && [ "$finished" -nt /var/lib/apt/lists ] &&
+    [ "$finished" -nt "$0" ]; then
+    exit
+fi
+mkdir -p "$build"
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
 wanted=$(missing "$@")
-[ "$wanted" ] || exit 0
+[ "$wanted" ] || { touch "$finished"; exit; }
 
 # shellcheck disable=SC2086
 if [ "$(id -u)" != 0 ] && ! command -v sudo > /dev/null; then
@@ -80,7 +87,6 @@ if [ "$(id -u)" != 0 ] && ! command -v sudo > /dev/null; then
 fi
 
 log=$build/apt.log
-mkdir -p "$build"
 say "refreshing the package lists"
 as_root apt-get -q update > "$log" 2>&1 || say "note: apt-get update failed, see $log"
 needed='' optional=''
@@ -102,3 +108,4 @@ if [ "$optional" ] && ! (install $needed ${optional//\?/}); then
 fi
 # shellcheck disable=SC2086
 [ ! "$needed" ] || [ "$optional" ] || install $needed
+touch "$finished"

@@ -45,24 +45,30 @@ patched() { # tree options...
     GIT_CEILING_DIRECTORIES=$(dirname "$1") git -C "$1" apply --whitespace=nowarn "${@:2}" -
 }
 
-# FFmpeg's files stay where they are: in the new tree are links, to ours too, so that make sees an
-# edit of either. Only what is patched is a copy, and as new as the newest of what it is made of.
+# FFmpeg's files stay where they are: the new tree has links, to ours too, so that make sees an edit of
+# either. Only what is patched is a copy, as old as the same text in the tree before. A tree is made if
+# the files of SRC, our files' names or what is patched have changed since the last one.
 tree() { # src farm
-    local file newest changed
-    rm -rf "$2"
-    cp -rs "$1" "$2"
-    # what a build has left in SRC would stop one outside of it
-    find "$2" -name .git -prune -exec rm -rf {} + -o -type l \( -name '*.[oda]' -o -name '*.so' \
-        -o -name config.h -o -name config.mak -o -name 'config_components.*' \) -exec rm {} +
+    local file changed made new=$2.new
     mapfile -t changed < <(sed -n 's,^+++ b/,,p' "${patches[@]}" | sort -u)
-    (cd "$1" && cp --parents --remove-destination -t "$2" "${changed[@]}")
-    cat "${patches[@]}" | patched "$2" >&2 || die "our patches do not fit $1" "$supported"
+    made=$({ echo "$1 $files"; find "$1" -name .git -prune -o ! -type d -printf '%P\n'
+        (cd "$1" && cat "${patches[@]}" "${changed[@]}" "$scripts/overlay.sh"); } | sha256sum)
+    [ "$made" != "$(cat "$2/.made" 2> /dev/null)" ] || return 0
+    rm -rf "$new"
+    cp -rs "$1" "$new"
+    # what a build has left in SRC would stop one outside of it
+    find "$new" -name .git -prune -exec rm -rf {} + -o -type l \( -name '*.[oda]' -o -name '*.so' \
+        -o -name config.h -o -name config.mak -o -name 'config_components.*' \) -exec rm {} +
+    (cd "$1" && cp --parents --remove-destination -t "$new" "${changed[@]}")
+    cat "${patches[@]}" | patched "$new" >&2 || die "our patches do not fit $1" "$supported"
     for file in "${changed[@]}"; do
-        newest=$(grep -l "^+++ b/$file\$" "${patches[@]}" | xargs -d '\n' ls -t "$1/$file" | sed q)
-        touch -r "$newest" "$2/$file"
+        ! cmp -s "$2/$file" "$new/$file" || touch -r "$2/$file" "$new/$file"
     done
     # a name that FFmpeg has, too, is an error of ln
-    each "$2" ln -s
+    each "$new" ln -s
+    echo "$made" > "$new/.made"
+    rm -rf "$2"
+    mv "$new" "$2"
 }
 
 # Our files as a patch, too: git tells what is there already, or is not as it was applied.

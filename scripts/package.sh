@@ -14,7 +14,7 @@ licences=${LICENCES:-gpl lgpl}
 oldest_glibc=2.36       # of Debian 12
 programs=(ffmpeg ffprobe ffcrf)
 # A release has the same bytes each time: files have the time of its commit.
-epoch=$(git -C "$root" log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/VERSION")
+epoch=$(own_git log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/VERSION")
 export SOURCE_DATE_EPOCH=$epoch
 
 # A bare system has gzip, and no xz.
@@ -129,7 +129,10 @@ sources() {
     local folder=$work/$name-$version-sources
     rm -rf "$folder"
     mkdir -p "$folder/project"
-    (cd "$root" && git ls-files -z | xargs -0 cp --parents -t "$folder/project")
+    # a checkout that was downloaded as a tarball has no .git
+    (cd "$root" && { own_git ls-files -z 2> /dev/null ||
+        find . -name __pycache__ -prune -o \( -path ./build -o -path ./results \) -prune -o ! -type d -print0; } |
+        xargs -0 cp --parents -t "$folder/project")
     cp -rL "$src" "$folder/ffmpeg-$ffmpeg_version"
     cp -rL "$("$scripts/fetch.sh" nv-codec-headers)" "$folder/nv-codec-headers"
     tarball "$folder"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.sh"
 
 version=$(cat "$root/VERSION")
-head=$(git -C "$root" rev-parse HEAD) || die "this is no git checkout"
+head=$(own_git rev-parse HEAD) || die "this is no git checkout"
 passed=$build/check.passed      # the commit that make check-all has passed on
 
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || die "VERSION has \"$version\"" "it must be like 1.2.3"
@@ -14,9 +14,9 @@ newest=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | sed -n 1p)
 [[ $newest =~ ^"$version - "[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] ||
     die "CHANGELOG.md begins with \"$newest\"" "it must begin with the section \"$version - $(date +%F)\""
 [ "${newest##* }" = "$(date +%F)" ] || say "note: CHANGELOG.md has another date than today's: ${newest##* }"
-changes=$(git -C "$root" status --porcelain)
+changes=$(own_git status --porcelain)
 [ -z "$changes" ] || die "the tree is not clean" "$changes"
-! git -C "$root" rev-parse -q --verify "refs/tags/v$version" > /dev/null ||
+! own_git rev-parse -q --verify "refs/tags/v$version" > /dev/null ||
     die "there is a tag v$version already" "VERSION must be a new one"
 say "VERSION and CHANGELOG.md agree, and the tree is clean"
 

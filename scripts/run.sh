@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scores VIDEO and leaves a per-frame log, a JSON report, a plot and a page in results/.
+# Scores VIDEO, and writes a log of the frames, a JSON report and a page to results/.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -54,7 +54,7 @@ done
 mkdir -p "$results"
 cd "$results"
 echo "$video" > source
-rm -f frames.log report.json report.html plot.png
+rm -f frames.log report.json report.html
 filters=$(python3 -B "$root/tools/quality_common.py" "$ffmpeg" "$video")
 [ "$filters" ] || say "note: no quantizer can be read from this format: there are features, but no score"
 if cuda_works; then
@@ -68,12 +68,6 @@ else
     score bliinds || die "scoring failed" "FFmpeg's words are above and in $results/ffmpeg.log"
 fi
 
-if command -v gnuplot > /dev/null; then
-    gnuplot -c "$scripts/plot.gp" plot.png "$(basename "$video")" < frames.log ||
-        { rm -f plot.png; say "note: no plot, gnuplot found nothing to draw"; }
-else
-    say "note: no plot, gnuplot is missing"
-fi
 "$root/tools/quality-report" frames.log --video "$video" --ffmpeg "$ffmpeg" -o report.html ||
     say "note: no page, see above"
 
@@ -81,4 +75,4 @@ say "summary, as shown on a 1080-line display"
 tr '\r' '\n' < ffmpeg.log | sed -n 's/^\[Parsed_bliinds[^]]*\] \[\(info\|warning\)\] *//p' >&2
 damaged=$(sed -n 's/^  "aggregate_metrics": .*"damaged": \([1-9][0-9]*\).*/\1/p' report.json)
 [ -z "$damaged" ] || say "WARNING: $damaged frames are damaged, and not in the scores: see ffmpeg.log"
-say "in $results: $(ls -m -- *.html *.log *.json *.png 2> /dev/null)"
+say "in $results: $(ls -m -- *.html *.log *.json 2> /dev/null)"

@@ -21,7 +21,7 @@ said() { # text
 # A checkout of its own, and a system of which only what is here can be run.
 mkdir -p "$tmp/checkout" "$tmp/bin"
 cp -r "$root/scripts" "$root/Makefile" "$root/Makefile.snippet" "$tmp/checkout"
-for tool in awk bash cat cut dirname echo env flock grep kill mkdir printf readlink sed sleep sort tail tr xargs; do
+for tool in awk bash cat cut dirname echo env flock grep kill mkdir printf readlink sed sleep sort tail touch tr xargs; do
     ln -s "$(type -P $tool)" "$tmp/bin/$tool"
 done
 
@@ -55,6 +55,7 @@ has="$needed libx264-dev libx265-dev libsvtav1enc-dev libdav1d-dev"
 offers="clang clang-9 clang-14 clang-19 clang-tools-19 $has"
 while IFS='|' read -r name ID INSTALLED OFFERED BROKEN asked text; do
     : > "$ASKED"
+    rm -rf "$tmp/checkout/build"
     PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1 < /dev/null
     echo "status $?" >> "$tmp/out"
     [ "$(cat "$ASKED")" = "$asked" ] && said "$text"
@@ -73,6 +74,13 @@ what none offers stays out|0|${has/libx265-dev/} clang-14|${offers/libx265-dev/}
 and what fails|0|clang-19 libx264-dev|$offers|libx265-dev|$needed|going on without libx265-dev
 END
 
+program dpkg-query <<< 'exit 1'
+PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1
+was "what is installed is not looked up twice"
+touch "$tmp/checkout/scripts/deps.sh"
+! PATH=$tmp/bin "$tmp/checkout/scripts/deps.sh" build > "$tmp/out" 2>&1
+was "but is when the list of packages has changed"
+
 # Which clang a build takes.
 clangs=$(sed -n '/^clangs()/,/^}/p' "$root/scripts/build.sh")
 while read -r taken programs; do
@@ -85,6 +93,95 @@ clang-19 clang-9 clang-19 clang-14 clang
 clang clang
 none
 END
+
+# The tree of links is made again only if it would differ, and only changed files in it are newer.
+src=$tmp/ffmpeg checkout=$tmp/checkout farm=$tmp/farm
+mkdir -p "$src"/{libavfilter,other} "$checkout"/{configure-patch,doc,libavcodec,libavfilter,models,tests,tools}
+echo 0.0.0 > "$checkout/VERSION"
+for file in patched steady; do
+    printf '%s\n' text end tail > "$src/other/$file"
+    printf '%s\n' "--- a/other/$file" "+++ b/other/$file" '@@ -1,2 +1,3 @@' ' text' '+more' ' end' \
+        > "$checkout/configure-patch/$file.patch"
+done
+state() {
+    stat -c "tree %z" "$farm"
+    stat -c "%n %y" "$farm"/other/*
+}
+while IFS='|' read -r name changes command; do
+    state > "$tmp/before" 2> /dev/null
+    (cd "$tmp" && eval "$command")
+    "$checkout/scripts/overlay.sh" tree "$src" "$farm" > "$tmp/out" 2>&1
+    state >> "$tmp/out"
+    [ "$(tail -n 3 "$tmp/out" | diff "$tmp/before" - | sed -n 's,^> \([^ ]*/\)*\([^ ]*\) .*,\2,p' | xargs)" = "$changes" ] &&
+        [ "$(cd "$farm/libavfilter" && echo *)" = "$(cd "$checkout/libavfilter" && echo *) Makefile.snippet" ]
+    was "the tree of links after $name"
+done << END
+nothing was there|tree patched steady|touch checkout/libavfilter/1.c
+nothing has changed||
+an edit of our file||echo edited > checkout/libavfilter/1.c
+a new file of ours|tree|touch checkout/libavfilter/2.c
+a new file of FFmpeg|tree|touch ffmpeg/other.c
+an edit of a file that is patched|tree patched|echo edited >> ffmpeg/other/patched
+an edit of a patch|tree patched|sed -i s/more/less/ checkout/configure-patch/patched.patch
+a patch that only got another time||touch checkout/configure-patch/*
+an edit that the patch does not fit||sed -i s/text/other/ ffmpeg/other/patched
+END
+
+# make run without a build: it takes any file name, and writes the files that the README lists.
+dir=$tmp/built
+mkdir -p "$dir/ffbuild"
+: > "$dir/ffbuild/config.mak"
+program python3 < /dev/null
+program deps.sh < /dev/null
+program build.sh <<< "echo '$dir'"
+program quality-report <<< 'touch report.html'
+program ffmpeg <<< 'touch frames.log report.json'
+ln -s "$tmp/bin/ffmpeg" "$dir"
+cp "$tmp/bin"/{build,deps}.sh "$checkout/scripts"
+cp "$tmp/bin/quality-report" "$checkout/tools"
+for name in -x.mp4 'a$b c".mp4'; do
+    : > "$checkout/$name"
+    PATH=$tmp/bin:$PATH make -s -C "$checkout" run VIDEO="$name" > "$tmp/out" 2>&1
+    said "results/$name: $(sed -n 's,^ *==> in results/Megamind.avi: ,,p' "$root/README.md")"
+    was "make run VIDEO='$name'"
+done
+printf '%%:\n\t@echo $@ to $(prefix)\n' > "$dir/Makefile"
+cp "$root/scripts/install.sh" "$checkout/scripts"
+PATH=$tmp/bin:$PATH make -s -C "$checkout" install PREFIX=/nowhere > "$tmp/out" 2>&1 && grep ' to ' "$dir/install.log" | diff - /dev/fd/3 >> "$tmp/out" 3<< 'END'
+install-progs to /nowhere
+install-man to /nowhere
+install-ffcrf to /nowhere
+install-quality to /nowhere
+END
+was "make install installs programs, tools and manual pages"
+
+# make package packs the files that git tracks, also in a checkout of another user; without .git, all files.
+program fetch.sh <<< "echo '$src'"
+cp "$tmp/bin/fetch.sh" "$root/scripts/package.sh" "$checkout/scripts"
+: > "$checkout/untracked"
+packed() {
+    rm -rf "$checkout/results"
+    LICENCES=' ' "$checkout/scripts/package.sh" > "$tmp/out" 2>&1
+    tar -tzf "$checkout/results/packages/"*0-sources.tar.gz |
+        sed -nE 's,.*/project/(VERSION|untracked|(build|results)/.+)$,\1,p' | xargs
+}
+[ "$(packed)" = "VERSION untracked" ]
+was "make package without .git"
+if type -P git > /dev/null; then
+    git -C "$checkout" init -q && git -C "$checkout" add VERSION
+    [ "$(id -u)" != 0 ] || chown -R 4242 "$checkout"
+    [ "$(packed)" = VERSION ]
+    was "make package of a checkout of another user"
+fi
+rm "$tmp"/bin/{python3,*.sh,quality-report,ffmpeg}
+
+# Before a release, VERSION is the number of the coming one with -dev behind it.
+top=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | sed q)
+case $top in
+*"not released yet") [ "$(cat "$root/VERSION")" = "${top%% *}-dev" ] ;;
+*) [ "$(cat "$root/VERSION")" = "${top%% *}" ] ;;
+esac
+was "VERSION is that of the change log"
 
 # What make release says of a checkout with this version, top of CHANGELOG.md, and another command.
 while IFS='|' read -r name version top command text; do

@@ -8,7 +8,7 @@
 
 stage=$1 licence=$2 glibc=$3 folder=$4
 name=ffmpeg-quality
-version=$(cat "$root/VERSION")
+version=$(sed 's/-/~/' "$root/VERSION")    # before the release of that number
 case $licence in
 gpl)  package=$name      other=$name-lgpl common=GPL-2    encoders="x264 and x265" ;;
 lgpl) package=$name-lgpl other=$name      common=LGPL-2.1 encoders="neither x264 nor x265" ;;

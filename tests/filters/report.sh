@@ -22,8 +22,8 @@ tools_test(){ # name [some]
 # What make install installs works there, without the build and with the ffmpeg beside it.
 report_install(){
     test -z "${target_exec}" || { skip "runs under ${target_exec}"; return 0; }
-    need python3 || return 0
-    (unset MAKEFLAGS MFLAGS MAKELEVEL; make install DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
+    need python3 pod2man || return 0
+    (unset MAKEFLAGS MFLAGS MAKELEVEL; make install install-man DESTDIR=$(readlink -f ${tmp})/root) > ${tmp}/install.log 2>&1 ||
         { tail -n 25 ${tmp}/install.log; return; }
     mv ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak) ${tmp}/usr
     bin=$(readlink -f ${tmp})/usr/bin
@@ -43,10 +43,14 @@ report_install(){
     seq 50 | awk '{ print "n:" $1 " pts:" $1 " pts_time:" $1 / 25 " score:" $1 }' > ${tmp}/log
     ${bin}/quality-gate --above 40 ${tmp}/log > /dev/null 2>&1
     echo "quality-gate: exit code $?"
+    man=${tmp}/usr/share/man/man1
     for tool in ffcrf quality-compare quality-farm quality-gate quality-report; do
         ${bin}/${tool} --version
+        ! grep -q '^\.SH "\?OPTIONS' ${man}/${tool}.1 || echo "and its manual"
     done | sed "s/ $(cat ${base}/../tools/quality.version)\b.*/ VERSION/"
     find ${tmp}/usr -name '*.pyc' | wc -l
+    sed -n 's/^\.SS "\?\(bliinds\|blocksmooth\|mad\|quantizer_metadata\|ssim_cuda\|vmaf\)"\?$/manual of the filter \1/p' \
+        ${man}/ffmpeg-filters.1 ${man}/ffmpeg-bitstream-filters.1
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
     (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
     find ${tmp}/root ! -type d
