@@ -37,20 +37,19 @@ function draw(spec, rows, place, options) {
     const readout = get(spec.id).nextElementSibling;
     const text = ([low, mean = low, high = low]) => mean.toFixed(spec.digits) +
         (low === high ? '' : ` (${low.toFixed(spec.digits)} to ${high.toFixed(spec.digits)})`);
-    const graph = new Dygraph(get(spec.id), rows, {
+    return new Dygraph(get(spec.id), rows, {
         labels: ['x', ...spec.curves.keys()].map(String), colors: spec.curves.map(of => of.colour),
         legend: 'never', connectSeparatedPoints: true, strokeWidth: 1.4, axisLabelWidth: 60,
         digitsAfterDecimal: spec.digits, axisLineColor: '#888', gridLineColor: '#8884',
         underlayCallback: (canvas, area, graph) => paint(canvas, area, graph, spec),
-        highlightCallback: (event, x, points, row) => {
+        highlightCallback(event, x, points, row) {      // a method of the graph
             const found = spec.curves.map(({ name }, i) =>
-                [name, [graph.getValue(row, i + 1)].flat()]).filter(([, of]) => of[0] > -Infinity);
+                [name, [this.getValue(row, i + 1)].flat()]).filter(([, of]) => of[0] > -Infinity);
             readout.textContent = place(x) + ': ' + found.map(([name, of]) =>
                 (spec.curves.length > 1 ? name + ' ' : '') + text(of)).join(', ');
         },
         ...options,
     });
-    return graph;
 }
 
 async function unpack(text, type) {

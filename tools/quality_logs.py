@@ -16,13 +16,12 @@ from quality_common import ToolError
 
 WINDOW = 48             # consecutive frames whose mean is compared to find the worst ones
 LARGEST = 1e15          # a larger number, time or count of a log is ignored
-LONGEST = 1 << 16       # characters of a line, or of a value in JSON
+LONGEST = 1 << 16       # characters of a line, or in JSON of a frame and of the text beside all
 SKIPPED = 1 << 20       # characters before the first frame
 PERCENTILES = [1, 5, 10, 50, 90, 95, 99]
 NUMBER = re.compile(r'[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|nan|inf)', re.A)
-
-# The values beside the frames of JSON that tools use; the others may have any number and size.
-HEADER = {'filter', 'direction', 'range', 'eof', 'encode', 'offset', 'aggregate_metrics'}
+FRAMES = re.compile(r'"frames"\s*:\s*\[')
+BETWEEN = ' \t\r\n,'    # characters between values of JSON
 
 
 class Frame(NamedTuple):
@@ -88,54 +87,11 @@ def beside(name, other):
     return name[:name.rfind('.') + 1] + other
 
 
-class JSONReader:
-    """The values of a JSON document, which are decoded one by one: memory does not grow with the
-    document, and a pipe need not end."""
-
-    decode = json.JSONDecoder().raw_decode
-    between = re.compile(r'[\s,:]*')
-
-    def __init__(self, file, text):
-        self.file, self.text, self.at = file, text, 0
-
-    def peek(self):
-        """Skip spaces and separators; return the next character, empty at the end of the file."""
-        while True:
-            self.at = self.between.match(self.text, self.at).end()
-            if self.at < len(self.text):
-                return self.text[self.at]
-            self.text, self.at = self.file.readline(LONGEST), 0
-            if not self.text:
-                return ''
-
-    def skip(self, bracket):
-        """Skip a bracket, and return whether there is one."""
-        is_there = self.peek() == bracket
-        self.at += is_there
-        return is_there
-
-    def value(self):
-        """Decode the next value."""
-        self.peek()
-        while True:
-            try:
-                value, end = self.decode(self.text, self.at)
-                if end < len(self.text):    # a number may continue
-                    self.at = end
-                    return value
-            except (RecursionError, ValueError):
-                pass                        # it may be incomplete
-            rest, more = self.text[self.at:], self.file.read(LONGEST)
-            if not more or len(rest) > LONGEST:
-                raise ValueError('a value is damaged, incomplete or longer than 64 KiB')
-            self.text, self.at = rest + more, 0
-
-
 class Log:
     """The frames of a log, read one by one: `for frame in Log(path)`.
 
-    `header` has the values that JSON has before the frame at hand, `notes` the warnings at the end,
-    and `lost` the number of incomplete lines.
+    `header` has the values before the frames of JSON and, at the end, those after them, `notes` the
+    warnings at the end, and `lost` the number of incomplete lines.
     """
 
     def __init__(self, path):
@@ -184,7 +140,7 @@ class Log:
                 for line in iter(lambda: file.readline(LONGEST), ''):
                     first = first or line.strip()
                     if not frames and first[:1] == '{':
-                        yield from self._json(JSONReader(file, line))
+                        yield from self._json(file, line)
                         return
                     if len(line) == LONGEST:
                         raise self.error('has a line of more than 64 KiB: it is not a log')
@@ -218,25 +174,40 @@ class Log:
             fields['xpsnr.score'] = min(fields.values(), key=number)
         return match and Frame(int(index) - 1, seconds(time), fields)
 
-    def _json(self, log):
+    def _json(self, file, text):
+        """The frames of a JSON document whose first line is the text. They are decoded one by one:
+        memory does not grow with the document, and a pipe need not end."""
+        decode = json.JSONDecoder().raw_decode
         try:
-            log.skip('{')
-            while not log.skip('}'):
-                name = log.value()
-                if name != 'frames':
-                    value = log.value()
-                    self.header |= {name: value} if name in HEADER else {}
+            while not (begin := FRAMES.search(text)):
+                line = file.readline(LONGEST)
+                if not line or len(text) > LONGEST:
+                    raise ValueError('no frames, or more than 64 KiB before them')
+                text += line
+            self.header, text = json.loads(text[:begin.end()] + ']}'), text[begin.end():]
+            # by lines, as the next frame of a pipe may be late
+            while not (text := text.lstrip(BETWEEN) or
+                       file.readline(LONGEST).lstrip(BETWEEN)).startswith(']'):
+                try:
+                    frame, end = decode(text)
+                except ValueError:      # it may be incomplete
+                    more = file.read(LONGEST)
+                    if not more or len(text) > LONGEST:
+                        raise ValueError('a frame is damaged, incomplete or longer than 64 KiB') \
+                            from None
+                    text += more
                     continue
-                self.header[name] = log.skip('[')
-                while not log.skip(']'):
-                    frame = log.value()
-                    yield Frame(int(re.fullmatch('[0-9]{1,15}', str(frame['frameNum']))[0]),
-                                seconds(frame.get('pts_time')), {**frame['metrics']})
-            if log.peek() or 'frames' not in self.header:
-                raise ValueError('no frames, or text after the end')
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self.error(f'this JSON is incomplete, or not in the shape of libvmaf ({error!r}):'
-                             ' was its run stopped? The lines of stats_file can be read at any '
+                text = text[end:]
+                yield Frame(int(re.fullmatch('[0-9]{1,15}', str(frame['frameNum']))[0]),
+                            seconds(frame.get('pts_time')), {**frame['metrics']})
+            self.header |= json.loads('{"frames": []' + text[1:] + file.read(LONGEST))
+            if self.header['frames'] or file.read(1):
+                raise ValueError('more frames, or more than 64 KiB after them')
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            # the position in an error of the decoder is not that in the document
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else repr(error)
+            raise self.error(f'this JSON is incomplete, or not in the shape of libvmaf ({reason}): '
+                             'was its run stopped? The lines of stats_file can be read at any '
                              'time') from error
         if 'filter' in self.header and self.header.get('eof') is not True:
             self.notes.append('its run was stopped before the end: it has no "eof": true')

@@ -198,8 +198,11 @@ def test_titles_of_videos(tmp_path):
     """Tags of a file are not taken for its times."""
     ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=0.4', '-c:v', 'mpeg4', '-metadata', 'title=pts: 99000000 #tb 0: 1/3', tmp_path / 'v.mp4')
     (tmp_path / 'log').write_text(lines(10, lambda i: i))
-    page = report(tmp_path, tmp_path / 'log', '--video', tmp_path / 'v.mp4', '--ffmpeg', FFMPEG, '--worst', 2)
-    assert len(page.pictures()) == 1 and not page.notes
+    # nor is text that should be a number
+    (tmp_path / 'json').write_text(document([{'score': i} for i in range(10)], offset='x'))
+    for log in 'log', 'json':
+        page = report(tmp_path, tmp_path / log, '--video', tmp_path / 'v.mp4', '--ffmpeg', FFMPEG, '--worst', 1)
+        assert len(page.pictures()) == 1 and not page.notes
 
 
 @pytest.mark.parametrize('arguments', [
