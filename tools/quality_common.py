@@ -14,11 +14,11 @@ import json
 import os
 import pathlib
 import re
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from typing import NamedTuple
 
@@ -98,20 +98,18 @@ def write_atomically(path, text):
     target = os.path.realpath(path)
     is_file = (os.path.isfile(target) or not os.path.exists(target)) and \
         not re.match('/dev/(fd/|std)|/proc/', os.path.abspath(path))
-    temporary = os.path.join(os.path.dirname(target), f'.{secrets.token_hex(8)}.tmp')
-    written = temporary if is_file else path
     try:
-        with open(written, 'x' if is_file else 'w', encoding='utf-8', errors='replace') as file:
-            file.write(text)
-        if is_file:
+        if not is_file:
+            pathlib.Path(path).write_text(text, encoding='utf-8', errors='replace')
+            return
+        with tempfile.TemporaryDirectory(prefix='.', dir=os.path.dirname(target)) as folder:
+            written = pathlib.Path(folder, 'new')
+            written.write_text(text, encoding='utf-8', errors='replace')
             if os.path.exists(target):
-                shutil.copymode(target, temporary)
-            os.replace(temporary, target)
+                shutil.copymode(target, written)
+            written.replace(target)
     except OSError as error:
         raise ToolError(f'cannot write {path!r}: {error.strerror}') from error
-    finally:
-        if is_file and os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 # ---- the program ----
@@ -136,9 +134,7 @@ def parse(parser):
 
 def run(name, main):
     """Run a tool and exit with its code; errors become a message."""
-    for number in signal.SIGTERM, signal.SIGHUP:
-        if signal.getsignal(number) != signal.SIG_IGN:      # as by nohup
-            signal.signal(number, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = main()
         sys.stdout.flush()
@@ -167,11 +163,11 @@ def find_ffmpeg(name):
 
 def find_ffprobe(ffmpeg):
     """The ffprobe beside an ffmpeg, or beside the file that it is a link to, or that in PATH."""
-    folders = [os.path.dirname(path) for path in (ffmpeg, os.path.realpath(ffmpeg))]
     name = os.path.basename(ffmpeg)
     name = name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe'     # of a script
-    programs = [*(os.path.join(folder, name) for folder in folders), 'ffprobe']
-    ffprobe = next(filter(None, map(shutil.which, programs)), None)
+    beside = (os.path.join(os.path.dirname(path), name)
+              for path in (ffmpeg, os.path.realpath(ffmpeg)))
+    ffprobe = next(filter(None, map(shutil.which, [*beside, 'ffprobe'])), None)
     if not ffprobe:
         raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')
     return ffprobe
@@ -196,14 +192,15 @@ class Done(NamedTuple):
 
 
 def _activity(pid):
-    """A value that changes while a process, or one that it has started, uses the CPU or writes: an
-    ffmpeg may be a script."""
+    """The ids of a process and of those that it has started, with their CPU times and the numbers of
+    bytes that they have written: an ffmpeg may be a script."""
     process, found = pathlib.Path('/proc', str(pid)), []
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, IndexError):
         times = (process / 'stat').read_bytes().rpartition(b')')[2].split()[11:13]
-        found += times, (process / 'io').read_bytes().splitlines()[1]       # wchar
-        for children in process.glob('task/*/children'):
-            found += map(_activity, children.read_text().split())
+        found.append((pid, times, (process / 'io').read_bytes().splitlines()[1]))       # wchar
+        for path in process.glob('task/*/children'):
+            for child in path.read_text(encoding='utf-8').split():
+                found += _activity(int(child))
     return found
 
 
@@ -211,7 +208,7 @@ def run_process(command, **options):
     """Run a program to its end. It is killed, with the programs that it has started, if this one is
     interrupted, or if it is idle for too long."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, process_group=0, **options) as process:
+                          stderr=subprocess.PIPE, **options) as process:
         idle, last = 0, None
         try:
             while idle < STALL_CHECKS:
@@ -226,8 +223,9 @@ def run_process(command, **options):
             raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no progress for '
                             f'{idle} s')
         except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            for member, *_ in _activity(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(member, signal.SIGKILL)
             raise
 
 
