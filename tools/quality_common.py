@@ -192,8 +192,8 @@ class Done(NamedTuple):
 
 
 def _activity(pid):
-    """The ids of a process and of those that it has started, with their CPU times and the numbers of
-    bytes that they have written: an ffmpeg may be a script."""
+    """The ids of a process and of those that it has started, with their CPU times and the numbers
+    of bytes that they have written: an ffmpeg may be a script."""
     process, found = pathlib.Path('/proc', str(pid)), []
     with contextlib.suppress(OSError, IndexError):
         times = (process / 'stat').read_bytes().rpartition(b')')[2].split()[11:13]
