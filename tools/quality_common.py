@@ -10,16 +10,16 @@ import argparse
 import concurrent.futures
 import contextlib
 import functools
-import glob
 import json
 import os
+import pathlib
 import re
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
-import time
+import tempfile
+import threading
 from typing import NamedTuple
 
 # Exit codes of all tools, including ffcrf.
@@ -34,10 +34,14 @@ END_TOLERANCE = 0.2
 # Bitstream filters that split the packets of a codec into frames before quantizer_metadata.
 SPLITS = {'av1': 'av1_frame_split', 'vp9': 'vp9_superframe_split', 'mpeg4': 'mpeg4_unpack_bframes'}
 
-# Seconds of the units of a duration, in the order in which they are written.
-UNITS = {'h': 3600, 'm': 60, 's': 1, 'ms': 0.001, '': 1}
+# The forms of a duration, and the seconds of the units of their numbers.
+NUMBER = r'(\d+(?:\.\d*)?|\.\d+)'
+BELOW_60 = r'(?=0*[0-5]?\d?(?!\d))'    # lookahead
+DURATIONS = {NUMBER: [1],
+             rf'(?:(\d+):{BELOW_60})?(\d+):{BELOW_60}{NUMBER}': [3600, 60, 1],
+             rf'(?:{NUMBER}h)?(?:{NUMBER}m)?(?:{NUMBER}s)?(?:{NUMBER}ms)?': [3600, 60, 1, 0.001]}
 
-_running = set()    # the processes of run_process(), in all threads
+_interrupted = threading.Event()    # ends the processes of run_process() in all threads
 
 
 class ToolError(Exception):
@@ -48,21 +52,14 @@ class ToolError(Exception):
 
 def duration(text):
     """Seconds of 90, 90s, 500ms, 1m30s, 12m, 1h, 1:30 or 01:02:03.5, as a type for argparse."""
-    number = r'(?:\d+(?:\.\d*)?|\.\d+)'
-    clocked = re.fullmatch(rf'(?:(\d+):)?(\d+):({number})', text, re.A)
-    parts = re.findall(rf'({number})(ms|[hms]|$)', text, re.A)
-    order = [list(UNITS).index(unit) for _, unit in parts]
-    if clocked and float(clocked[2]) < 60 + 1e9 * (not clocked[1]) and float(clocked[3]) < 60:
-        seconds = float(clocked[1] or 0) * 3600 + float(clocked[2]) * 60 + float(clocked[3])
-    elif parts and ''.join(map(''.join, parts)) == text and order == sorted(set(order)) and \
-            (len(parts) == 1 or parts[-1][1]):
-        seconds = sum(float(value) * UNITS[unit] for value, unit in parts)
-    else:
-        seconds = 1e10
-    if seconds > 1e9:
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03')
-    return seconds
+    for form, units in DURATIONS.items():
+        match = text and re.fullmatch(form, text, re.A)
+        values = match.groups('0') if match else ['inf']
+        seconds = sum(float(value) * unit for value, unit in zip(values, units))
+        if seconds <= 1e9:
+            return seconds
+    raise argparse.ArgumentTypeError(
+        f'{text!r} is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03')
 
 
 def clock(time, digits=3):
@@ -101,20 +98,18 @@ def write_atomically(path, text):
     target = os.path.realpath(path)
     is_file = (os.path.isfile(target) or not os.path.exists(target)) and \
         not re.match('/dev/(fd/|std)|/proc/', os.path.abspath(path))
-    temporary = os.path.join(os.path.dirname(target), f'.{secrets.token_hex(8)}.tmp')
-    written = temporary if is_file else path
     try:
-        with open(written, 'x' if is_file else 'w', encoding='utf-8', errors='replace') as file:
-            file.write(text)
-        if is_file:
+        if not is_file:
+            pathlib.Path(path).write_text(text, encoding='utf-8', errors='replace')
+            return
+        with tempfile.TemporaryDirectory(prefix='.', dir=os.path.dirname(target)) as folder:
+            written = pathlib.Path(folder, 'new')
+            written.write_text(text, encoding='utf-8', errors='replace')
             if os.path.exists(target):
-                shutil.copymode(target, temporary)
-            os.replace(temporary, target)
+                shutil.copymode(target, written)
+            written.replace(target)
     except OSError as error:
         raise ToolError(f'cannot write {path!r}: {error.strerror}') from error
-    finally:
-        if is_file and os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 # ---- the program ----
@@ -122,11 +117,10 @@ def write_atomically(path, text):
 def version():
     """The version of the tools: in a checkout the file VERSION has it, elsewhere the one beside
     this module."""
-    here = os.path.dirname(os.path.realpath(__file__))
-    for path in (os.path.join(here, name) for name in ('quality.version', '../VERSION')):
-        if os.path.exists(path):
-            with open(path, encoding='utf-8') as file:
-                return file.read().strip()
+    here = pathlib.Path(__file__).resolve().parent
+    for path in here / 'quality.version', here.parent / 'VERSION':
+        if path.exists():
+            return path.read_text(encoding='utf-8').strip()
     return 'unknown'
 
 
@@ -169,11 +163,11 @@ def find_ffmpeg(name):
 
 def find_ffprobe(ffmpeg):
     """The ffprobe beside an ffmpeg, or beside the file that it is a link to, or that in PATH."""
-    folders = [os.path.dirname(path) for path in (ffmpeg, os.path.realpath(ffmpeg))]
     name = os.path.basename(ffmpeg)
     name = name.replace('ffmpeg', 'ffprobe') if 'ffmpeg' in name else 'ffprobe'     # of a script
-    programs = [*(os.path.join(folder, name) for folder in folders), 'ffprobe']
-    ffprobe = next(filter(None, map(shutil.which, programs)), None)
+    beside = (os.path.join(os.path.dirname(path), name)
+              for path in (ffmpeg, os.path.realpath(ffmpeg)))
+    ffprobe = next(filter(None, map(shutil.which, [*beside, 'ffprobe'])), None)
     if not ffprobe:
         raise ToolError(f'there is no ffprobe beside {ffmpeg!r} nor in PATH: install one')
     return ffprobe
@@ -197,60 +191,42 @@ class Done(NamedTuple):
         return re.sub(r' @ 0x[0-9a-f]+(?=\])', '', first)
 
 
-def _family(pid):
-    """The ids of a process and of those that it has started: an ffmpeg may be a script."""
-    found = [int(pid)]
-    for path in glob.glob(f'/proc/{pid}/task/*/children'):
-        with contextlib.suppress(OSError), open(path, encoding='utf-8') as file:
-            for child in file.read().split():
-                found += _family(child)
-    return found
-
-
 def _activity(pid):
-    """A value that changes while a process, or one that it has started, uses the CPU or writes;
-    None if it has ended."""
-    found = []
-    for member in _family(pid):
-        try:
-            with open(f'/proc/{member}/stat', encoding='utf-8', errors='replace') as file:
-                times = file.read().rpartition(')')[2].split()[11:13]
-            with open(f'/proc/{member}/io', encoding='utf-8') as file:
-                found.append((times, file.read().splitlines()[1]))      # wchar
-        except (OSError, IndexError):
-            if member == pid:
-                return None
+    """The ids of a process and of those that it has started, with their CPU times and the numbers
+    of bytes that they have written: an ffmpeg may be a script."""
+    process, found = pathlib.Path('/proc', str(pid)), []
+    with contextlib.suppress(OSError, IndexError):
+        times = (process / 'stat').read_bytes().rpartition(b')')[2].split()[11:13]
+        found.append((pid, times, (process / 'io').read_bytes().splitlines()[1]))       # wchar
+        for path in process.glob('task/*/children'):
+            for child in path.read_text(encoding='utf-8').split():
+                found += _activity(int(child))
     return found
-
-
-def _kill(process):
-    """Kill a process of run_process() and what it has started."""
-    for member in _family(process.pid) if process.poll() is None else []:
-        with contextlib.suppress(OSError):
-            os.kill(member, signal.SIGKILL)
 
 
 def run_process(command, **options):
-    """Run a program to its end. It is killed if this one is interrupted, or if it is idle for too
-    long."""
+    """Run a program to its end. It is killed, with the programs that it has started, if this one is
+    interrupted, or if it is idle for too long."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **options) as process:
         idle, last = 0, None
-        _running.add(process)
         try:
-            while True:
+            while idle < STALL_CHECKS:
                 try:
                     output, log = process.communicate(timeout=1)
                     return Done(output, log.decode(errors='replace'), process.returncode)
                 except subprocess.TimeoutExpired:
                     now = _activity(process.pid)
-                    idle, last = (idle + 1 if now and now == last else 0), now
-                if idle >= STALL_CHECKS:
-                    raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no '
-                                    f'progress for {idle} s')
-        finally:
-            _kill(process)
-            _running.discard(process)
+                    idle, last = (idle + 1 if now == last else 0), now
+                if _interrupted.is_set():
+                    raise KeyboardInterrupt
+            raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no progress for '
+                            f'{idle} s')
+        except BaseException:
+            for member, *_ in _activity(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(member, signal.SIGKILL)
+            raise
 
 
 def in_parallel(function, items, jobs, report=lambda done: None):
@@ -260,20 +236,13 @@ def in_parallel(function, items, jobs, report=lambda done: None):
     are killed, and have ended before the exception continues.
     """
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = []
         try:
-            futures += [pool.submit(function, item) for item in items]
+            futures = [pool.submit(function, item) for item in items]
             for done, _ in enumerate(concurrent.futures.as_completed(futures), 1):
                 report(done)
         except BaseException:
-            for number in (signal.SIGINT, signal.SIGTERM):      # once is enough
-                signal.signal(number, signal.SIG_IGN)
-            pool.shutdown(wait=False, cancel_futures=True)
-            # a thread may be about to start its next program
-            while not all(future.done() for future in futures):
-                for process in list(_running):
-                    _kill(process)
-                time.sleep(0.02)
+            _interrupted.set()
+            pool.shutdown(cancel_futures=True)
             raise
     return [future.result() for future in futures]
 
@@ -311,11 +280,12 @@ def video_stream(found):
                  not stream.get('disposition', {}).get('attached_pic')), None)
 
 
-def missing_end(ffmpeg, path, container):
+def missing_end(ffmpeg, path):
     """A message if a file ends before the duration in its header, else an empty one.
 
-    container is the `format` of probe(). Only Matroska and MP4 have a duration that is no estimate.
+    Only Matroska and MP4 have a duration that is no estimate.
     """
+    container = probe(ffmpeg, path)['format']
     if not re.search('matroska|mov', container['format_name']) or 'duration' not in container:
         return ''
     end = float(container['duration']) + float(container.get('start_time', 0))

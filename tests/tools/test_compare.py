@@ -161,6 +161,21 @@ def test_identity(compare, timing, copied, count, unpaired):
         assert log['offset'] == 0 and log['unpaired'] == {'encode': 0, 'source': unpaired}
 
 
+def test_brightness(compare):
+    """Flat pictures of another brightness are no encode; an encode may be a little brighter."""
+    for name in 'black', 'white', 'gray':
+        video(f'{name}.mkv', seconds=1, source=f'color={name}:s=160x96:r=25')
+    video('testsrc2.mkv', seconds=1)
+    brighter = []
+    for name in 'black', 'testsrc2':
+        brighter.append(f'{name}+8.mkv')
+        copy(f'{name}.mkv', brighter[-1], 'lutyuv=y=val+8')
+        code, said, table = compare(f'{name}.mkv', 'white.mkv', 'gray.mkv', brighter[-1], '-m', 'ssim')
+        assert code == 2 and table.count('\nSSIM') == table.count(brighter[-1]) == 1
+        for other in 'white', 'gray':
+            assert f"quality-compare: '{other}.mkv' does not fit '{name}.mkv' at any offset" in '\n'.join(said)
+
+
 def test_first_frames(compare, films):
     """Encodes without their first frames are found in each container."""
     encodes = []

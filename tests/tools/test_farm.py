@@ -146,9 +146,8 @@ def test_key(farm, tmp_path, module, monkeypatch):
 
     def base(file='a.avi', options=(), chain='bliinds=model=model.txt:x=pr\\\\:x'):
         row = module.Row(file, list(options))
-        module.plan(row, 'out', str(tmp_path / 'program'),
-                    module.shared_key(str(tmp_path / 'program'), chain), [])
-        assert not row.error
+        module.plan(row, 'out', module.shared_key(str(tmp_path / 'program'), chain))
+        assert row.base
         return row.base
 
     seen = [base()]
@@ -202,24 +201,29 @@ def test_trust(farm, tmp_path, module):
     name, = summary('result')[0]
     key, log, lines = (tmp_path / f'out/{name}.{suffix}' for suffix in ('key', 'json', 'log'))
     row, good = module.Row('a.avi', [], base=str(log)[:-5], key=json.loads(key.read_text())), log.read_text()
-    assert module.read_result(row)['frames'] == 10
+
+    def is_trusted():
+        module.collect(row)
+        assert not row.result or row.result['frames'] == 10
+        return bool(row.result)
+    assert is_trusted()
     for damage in '{"eof": true}', '[' * 100000, '\xff\0', '', '[]', 'null', good[:-20], \
             json.dumps(json.loads(good) | {'pooled_metrics': {}}), good.replace('"mean": ', '"mean": []+'), \
             good.replace('"mean": ', '"mean": "x'), good.replace('"frames": 10', '"frames": "many"'), \
             good.replace('"frames": 10', '"frames": 1e999'), good.replace('"eof": true', '"eof": 1'), \
             good.replace('[0, 100]', '0'), good.replace('"range"', '"x"'):
         log.write_bytes(damage.encode('latin-1'))
-        assert not module.read_result(row), damage[:60]
+        assert not is_trusted(), damage[:60]
     log.write_text(good)
     for path, damages in (key, ['', '[]', '{}', key.read_text().replace('64', '63')]), (lines, []):
         old = path.read_text()
         path.unlink()
-        assert not module.read_result(row)
+        assert not is_trusted()
         for damage in damages:
             path.write_text(damage)
-            assert not module.read_result(row)
+            assert not is_trusted()
         path.write_text(old)
-    assert module.read_result(row) and not farm('--dry-run', 'a.avi').stdout
+    assert is_trusted() and not farm('--dry-run', 'a.avi').stdout
     log.write_text('{"eof": true}')
     means = summary('mean')
     assert not farm('a.avi').returncode and summary('mean') == means and '"eof": true' in log.read_text()
@@ -237,6 +241,23 @@ def test_title(farm):
     assert not done.returncode, done.stderr
     states, means, frames = summary('state', 'mean', 'frames')
     assert states == ['ok'] * 3 and len(set(means)) == 1 and frames == ['10'] * 3
+
+
+def test_truncated(farm, tmp_path):
+    """A file that ends before its duration has the score of the rest, and is an error, again each time."""
+    make('whole.mkv', 2, options='-c:v mpeg4')
+    make('whole.mp4', 2, options='-c:v mpeg4 -movflags +faststart')
+    for name in 'mkv', 'mp4':
+        stream = (tmp_path / f'whole.{name}').read_bytes()
+        (tmp_path / f'cut.{name}').write_bytes(stream[:len(stream) * 6 // 10])
+    for _ in range(2):
+        done = farm('whole.mkv', 'cut.mkv', 'whole.mp4', 'cut.mp4', 'cut.mkv')
+        assert done.returncode == 2 and done.stderr.count('\n') == 2
+        for name in 'mkv', 'mp4':
+            assert re.search(rf'cut.{name} failed: it is damaged: its packets end at 1\.\d+ s, its duration is 2\.0', done.stderr)
+        states, frames = summary('state', 'frames')
+        assert states == ['ok', 'damaged'] * 2 and all(25 < int(count) < 50 for count in frames[1::2])
+        assert ['damaged' in line for line in done.stdout.splitlines()[2:]] == [True] * 2 + [False] * 2
 
 
 def test_table(farm, tmp_path):
