@@ -153,9 +153,7 @@ static int compare_doubles(const void *a, const void *b)
 
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
-    // a percentile is the value that so many of all are worse than; linear between ranks
-    const double part = atoi(pool + 1) / 100.;
-    double worst = m->scale.best, place;
+    double worst = m->scale.best;
     Result all   = { 0 };
     int rank;
 
@@ -168,12 +166,12 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
     }
     if (*pool == 'w')
         return worst;
-    if (*pool == 'm' || all.nb_scores == 1)
+    if (*pool == 'm')
         return score_mean(m, &all);
+    // a percentile is by the nearest rank from the worst score, as in the summaries of the filters
     qsort(all.score, all.nb_scores, sizeof(*all.score), compare_doubles);
-    place = (m->scale.higher_is_better ? part : 1 - part) * (all.nb_scores - 1);
-    rank  = FFMIN(place, all.nb_scores - 2);
-    return all.score[rank] + (all.score[rank + 1] - all.score[rank]) * (place - rank);
+    rank = (all.nb_scores * (int64_t)atoi(pool + 1) + 99) / 100;
+    return all.score[m->scale.higher_is_better ? rank - 1 : all.nb_scores - rank];
 }
 
 int scoring_step(const Job *j, int nb_frames)
@@ -207,57 +205,43 @@ static struct {
     volatile sig_atomic_t idle;     ///< checks since the last line of output and use of CPU time
 } watch;
 
-typedef struct FFmpegOutput {
-    const char **answer;        ///< gets all lines, if it is not NULL
-    const Metric *metric;
-    int expected;               ///< number of frames for the progress meter
-    FILE *kept;                 ///< gets the known lines, if it is not NULL
-    int nb_frames, nb_packets, nb_decoded;
-    int64_t bytes;
-    double seconds;
-    Result planes[128];         ///< by the letter of a plane; the first is of all
-} FFmpegOutput;
-
-static void parse_line(FFmpegOutput *l, const char *line)
+/**
+ * Read the output of ffmpeg: the result has the scores of the worst plane, as xpsnr's own summary.
+ *
+ * @param nb_source  set to the number of frames of the source
+ * @param nb_packets set to the number of packets of the encode
+ */
+static Result parse_output(const Metric *m, const char *lines, int *nb_source, int *nb_packets)
 {
+    Result planes[128] = { 0 };     // by the letter before the "="
+    Result r = { 0 };
+    char *rest, *line = av_strtok(text("%s", lines), "\n", &rest);
     const char *value;
 
-    if (l->answer) {
-        *l->answer = text("%s%s", *l->answer, line);
-        return;
+    *nb_source = *nb_packets = 0;
+    for (; line; line = av_strtok(NULL, "\n", &rest)) {
+        if (!strcmp(line, LINE_FRAME)) {
+            ++*nb_source;
+        } else if (!strcmp(line, LINE_DECODED)) {
+            r.nb_frames++;
+        } else if (av_strstart(line, LINE_PACKET, &value)) {
+            ++*nb_packets;
+            r.bytes += atoll(value);
+        } else if (av_strstart(line, LINE_SECONDS, &value)) {
+            r.seconds = atof(value);
+        } else if (av_strstart(line, m->key, NULL) && (value = strchr(line, '='))) {
+            // decibels are infinite where planes are equal
+            score_add(&planes[value[-1] & 127], FFMIN(strtod(value + 1, NULL),
+                                                      m->scale.is_in_decibels ? 100 : INFINITY));
+        }
     }
-    if (!strcmp(line, LINE_FRAME "\n")) {
-        l->nb_frames++;
-    } else if (av_strstart(line, LINE_PACKET, &value)) {
-        l->nb_packets++;
-        l->bytes += atoll(value);
-    } else if (!strcmp(line, LINE_DECODED "\n")) {
-        progress_show(++l->nb_decoded, l->expected);
-    } else if (av_strstart(line, LINE_SECONDS, &value)) {
-        l->seconds = strchr(value, '\n') ? atof(value) : 0;
-    } else if (av_strstart(line, l->metric->key, &value)) {
-        const int plane = value[1] == '=' ? *value & 127 : 0;
-
-        // decibels are infinite where planes are equal
-        score_add(&l->planes[plane], FFMIN(strtod(value + (plane ? 2 : 0), NULL),
-                                           l->metric->scale.is_in_decibels ? 100 : INFINITY));
-    } else {
-        return;
-    }
-    if (l->kept)
-        fputs(line, l->kept);
-}
-
-static void read_output(FFmpegOutput *l, FILE *f)
-{
-    char line[1024];
-
-    while (fgets(line, sizeof(line), f)) {
-        watch.idle = 0;
-        parse_line(l, line);
-    }
-    progress_end();
-    fclose(f);
+    for (int i = 0; i < FF_ARRAY_ELEMS(planes); i++)
+        if (planes[i].nb_scores && (!r.nb_scores ||
+            reaches(&m->scale, score_mean(m, &r), score_mean(m, &planes[i])))) {
+            r.score     = planes[i].score;
+            r.nb_scores = planes[i].nb_scores;
+        }
+    return r;
 }
 
 // ---- processes ----
@@ -289,14 +273,17 @@ static void handle_alarm(int number)
 static const char *first_error;
 
 /// Run a command of a shell. When it has ended, what it wrote to standard error is printed.
+/// @param nb_frames expected number of decoded frames, for the progress meter
+/// @param lines     set to its standard output, less the metadata of no use
 /// @return the exit status, or -1 after a message
-static int run(const Job *j, const char *command, FFmpegOutput *l)
+static int run(const Job *j, const char *command, int nb_frames, const char **lines)
 {
     const struct itimerval second = { { 1 }, { 1 } }, never = { { 0 } };
     const pid_t parent = getpid();
-    FILE *errors = tmpfile();
+    FILE *errors = tmpfile(), *output, *kept;
     char line[1024];
-    int fd[2], status = 0;
+    size_t size;
+    int fd[2], status = 0, nb_decoded = 0;
 
     first_error = "";
     watch.idle  = 0;
@@ -317,7 +304,18 @@ static int run(const Job *j, const char *command, FFmpegOutput *l)
     if (!j->in.is_live && !clock_getcpuclockid(watch.pid, &watch.clock))
         setitimer(ITIMER_REAL, &second, NULL);
     close(fd[1]);
-    read_output(l, checked(fdopen(fd[0], "r")));
+    output = checked(fdopen(fd[0], "r"));
+    kept   = checked(open_memstream((char **)lines, &size));
+    while (fgets(line, sizeof(line), output)) {
+        watch.idle = 0;
+        if (!strcmp(line, LINE_DECODED "\n"))
+            progress_show(++nb_decoded, nb_frames);
+        if (!av_strstart(line, "lavfi.", NULL) || av_strstart(line, j->metric->key, NULL))
+            fputs(line, kept);
+    }
+    progress_end();
+    fclose(output);
+    fclose(kept);
     while (waitpid(watch.pid, &status, 0) < 0 && errno == EINTR)
         ;
     setitimer(ITIMER_REAL, &never, NULL);
@@ -340,13 +338,13 @@ static int run(const Job *j, const char *command, FFmpegOutput *l)
 }
 
 /// Run a command that does what was asked for.
-static int run_job(const Job *j, const char *command, FFmpegOutput *l)
+static int run_job(const Job *j, const char *command, int nb_frames, const char **lines)
 {
     int ret;
 
     if (av_match_name(j->loglevel, "verbose,debug,trace"))
         tell("%s\n", command);
-    ret = run(j, command, l);
+    ret = run(j, command, nb_frames, lines);
     return ret <= 0 ? ret : fail("ffmpeg failed: %s", first_error);
 }
 
@@ -385,9 +383,7 @@ const char *shell_quote(const char *string)
 /// Ask for what ffmpeg prints with these options. @return its exit status, or -1
 static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
 {
-    *answer = "";
-    return run(j, text("%s -nostdin -v quiet %s", shell_quote(j->ffmpeg), options),
-               &(FFmpegOutput){ answer });
+    return run(j, text("%s -nostdin -v quiet %s", shell_quote(j->ffmpeg), options), 0, answer);
 }
 
 /// @return the path of ffmpeg in one of some folders, or NULL
@@ -507,7 +503,7 @@ static const char *cache_key(const Job *j, const char *command)
 
         // the dynamic linker lists what it would load
         run(j, text("env LD_TRACE_LOADED_OBJECTS=1 %s -nostdin -v quiet -version",
-                    shell_quote(j->ffmpeg)), &(FFmpegOutput){ &libraries });
+                    shell_quote(j->ffmpeg)), 0, &libraries);
         files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->ffmpeg_path);
         files = add_file(files, j->input);
     }
@@ -523,7 +519,7 @@ static const char *cache_seal(const char *key, const char *lines)
 }
 
 /// @return the lines of an entry, or NULL if there is none, or a damaged one
-static char *cache_get(const char *path, const char *key)
+static const char *cache_get(const char *path, const char *key)
 {
     FILE *f = fopen(path, "r");
     char *all = NULL, *lines;
@@ -671,17 +667,20 @@ static const char *part_graph(const Job *j)
 /// let encoder and filters wait for each other.
 static int check_reference(const Job *j, const Sample *sample)
 {
-    FFmpegOutput l = { .metric = j->metric, .expected = sample->nb_frames };
+    const char *lines;
+    int nb_source, nb_packets;
+    Result r;
 
     if (run_job(j, text("%s%s%s -map '[a]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt "
                         LINE_DECODED " -f null - -map '[s]'" PASS " -stats_enc_pre pipe:1 "
                         "-stats_enc_pre_fmt " LINE_FRAME " -f null -", global_options(j, 0),
                         input(j, sample->start, sample->duration),
-                        option("filter_complex", "", part_graph(j))), &l) < 0)
+                        option("filter_complex", "", part_graph(j))), sample->nb_frames, &lines) < 0)
         return -1;
-    return l.nb_decoded == l.nb_frames ? 0 :
+    r = parse_output(j->metric, lines, &nb_source, &nb_packets);
+    return r.nb_frames == nb_source ? 0 :
            fail("-vf makes %d frames, and --reference-vfilter %d: they cannot be paired. Leave out "
-                "what drops or adds frames.", l.nb_decoded, l.nb_frames);
+                "what drops or adds frames.", r.nb_frames, nb_source);
 }
 
 /// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost,
@@ -690,14 +689,10 @@ static int check_reference(const Job *j, const Sample *sample)
 static int measure(const Job *j, const char *command, const Sample *sample, int is_whole,
                    Result *r)
 {
-    const Metric *m     = j->metric;
-    const int step      = sample->step;
     const int64_t begin = av_gettime_relative();
-    FFmpegOutput l      = { .metric = m, .expected = sample->nb_frames };
-    const char *key, *entry = NULL;
-    char *lines = NULL;
-    size_t size;
-    int is_cached;
+    const int step      = sample->step;
+    const char *key, *entry = NULL, *lines = NULL;
+    int nb_source, nb_packets, is_cached;
 
     if (!is_whole && j->cache && cache_folder && !*cache_folder)
         cache_folder = find_cache_folder();
@@ -707,39 +702,26 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
         lines = cache_get(entry, key);
     }
     is_cached = !!lines;
-    if (lines) {
-        read_output(&l, checked(fmemopen(lines, strlen(lines), "r")));
-    } else {
-        l.kept = checked(open_memstream(&lines, &size));
+    if (!is_cached) {
         if (j->reference && !j->verify && check_reference(j, sample) < 0 ||
-            run_job(j, command, &l) < 0)
+            run_job(j, command, sample->nb_frames, &lines) < 0)
             return -1;
-        l.seconds = (av_gettime_relative() - begin) / 1e6;
-        fprintf(l.kept, LINE_SECONDS "%f\n", l.seconds);
-        fclose(l.kept);
+        lines = text("%s" LINE_SECONDS "%f\n", lines, (av_gettime_relative() - begin) / 1e6);
     }
-    *r = l.planes[0];
-    // the plane that is worst over all frames, as in xpsnr's own summary
-    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
-        if (l.planes[i].nb_scores && (!r->nb_scores ||
-            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
-            *r = l.planes[i];
-    r->seconds   = l.seconds;
-    r->bytes     = l.bytes;
-    r->nb_frames = l.nb_decoded;
-    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
+    *r = parse_output(j->metric, lines, &nb_source, &nb_packets);
+    if (nb_source != r->nb_frames || nb_packets && nb_packets != nb_source)
         return fail("The encode has %d frames%s, and its reference has %d frames: they cannot be "
-                    "paired. %s", l.nb_decoded,
-                    l.nb_packets ? text(" in %d packets", l.nb_packets) : "", l.nb_frames,
+                    "paired. %s", r->nb_frames,
+                    nb_packets ? text(" in %d packets", nb_packets) : "", nb_source,
                     j->verify ? "Give the part, -vf and -r that the encode was made with."
                               : "Leave out what drops or adds frames.");
     // an incomplete step at the end may have no score
-    if (r->nb_scores < FFMAX(l.nb_decoded / step, 1) ||
-        r->nb_scores > (l.nb_decoded + step - 1) / step)
+    if (r->nb_scores < FFMAX(r->nb_frames / step, 1) ||
+        r->nb_scores > (r->nb_frames + step - 1) / step)
         return fail("%d of %d frames were scored, and not one of each %d.", r->nb_scores,
-                    l.nb_decoded, step);
-    if (!isfinite(score_mean(m, r)))
-        return fail("%s has no score for this video: choose another metric.", m->name);
+                    r->nb_frames, step);
+    if (!isfinite(score_mean(j->metric, r)))
+        return fail("%s has no score for this video: choose another metric.", j->metric->name);
     if (entry && !is_cached)
         cache_put(entry, key, lines);
     return is_cached;
@@ -820,8 +802,8 @@ static int check_muxer(const Job *j, const char *output, const char *to)
 
 int encode_first(Job *j, const char *output)
 {
-    FILE *f        = checked(tmpfile());
-    const char *to = text("/dev/fd/%d", fileno(f));
+    FILE *f = checked(tmpfile());
+    const char *to = text("/dev/fd/%d", fileno(f)), *ignored;
     Input first;
 
     if (find_encoder(j) < 0 ||
@@ -829,7 +811,7 @@ int encode_first(Job *j, const char *output)
                         input(j, 0, 0), j->in.stream->index,
                         option("vf", "", text("%s%s", filters(j, 0), j->upload)),
                         encoder(j, j->plan.min_crf, ":v"), to),
-                &(FFmpegOutput){ .metric = j->metric }) < 0 || input_open(&first, to) < 0)
+                0, &ignored) < 0 || input_open(&first, to) < 0)
         return -1;
     j->coded = first.stream->codecpar;
     if (j->coded->format < 0)
