@@ -353,27 +353,22 @@ const char *shell_quote(const char *string)
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
     const uint8_t *next = string, *end = next + strlen(string);
-    char *format = checked(av_malloc(4 * strlen(string) + 1)), *f = format, *quoted;
+    const char *format = "";
+    char *quoted;
     int is_printable = 1;
+    int32_t code;
 
     if (*string && !string[strspn(string, plain)])
         return string;
+    while (next < end)
+        is_printable &=
+            av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) >= 0 &&
+            code >= 32 && (code < 127 || code >= 160);
     // newlines at the end would be lost in $()
-    while (end > next && end[-1] == '\n')
+    while (!is_printable && end > (const uint8_t *)string && end[-1] == '\n')
         end--;
-    while (next < end) {
-        const uint8_t *begin = next;
-        int32_t code;
-        const int is_control =
-            av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0 ||
-            code < 32 || code >= 127 && code < 160;
-
-        is_printable &= !is_control;
-        for (; begin < next; begin++)
-            f += sprintf(f, is_control || *begin == '\'' || *begin == '\\' ? "\\%03o" :
-                         *begin == '%' ? "%%%%" : "%c", *begin);
-    }
-    *f = 0;
+    for (next = string; next < end; next++)
+        format = text(*next != '%' && strchr(plain, *next) ? "%s%c" : "%s\\%03o", format, *next);
     if (av_escape(&quoted, is_printable ? string : (const char *)end, NULL, AV_ESCAPE_MODE_QUOTE,
                   0) < 0)
         checked(NULL);
@@ -513,12 +508,7 @@ static const char *cache_key(const Job *j, const char *command)
 }
 
 /// An entry begins with the hash of its key and of the lines after it.
-static const char *cache_seal(const char *key, const char *lines)
-{
-    return text("%s\n", hash_text(text("%s%s", key, lines)));
-}
-
-/// @return the lines of an entry, or NULL if there is none, or a damaged one
+/// @return these lines, or NULL if there is no entry, or a damaged one
 static const char *cache_get(const char *path, const char *key)
 {
     FILE *f = fopen(path, "r");
@@ -528,7 +518,7 @@ static const char *cache_get(const char *path, const char *key)
     if (!f)
         return NULL;
     if (getdelim(&all, &size, 0, f) < 0 || !(lines = strchr(all, '\n')) ||
-        !av_strstart(all, cache_seal(key, lines + 1), NULL))
+        !av_strstart(all, hash_text(text("%s%s", key, lines + 1)), NULL))
         lines = NULL;
     fclose(f);
     return lines ? lines + 1 : NULL;
@@ -538,7 +528,7 @@ static void cache_put(const char *path, const char *key, const char *lines)
 {
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
-    int ret = f ? fprintf(f, "%s%s", cache_seal(key, lines), lines) : -1;
+    int ret = f ? fprintf(f, "%s\n%s", hash_text(text("%s%s", key, lines)), lines) : -1;
 
     // it gets its name when it is complete
     if (f && fclose(f) || ret < 0 || rename(temporary, path) < 0) {
@@ -615,6 +605,22 @@ static const char *encoder(const Job *j, double crf, const char *stream)
                 all_options(j->encoder_options, stream), stream, stream);
 }
 
+/// The filter of --vmaf-scale with a comma before it, or "".
+static const char *vmaf_scale(const Job *j)
+{
+    const int w = j->coded->width, h = j->coded->height, is_auto = j->scale[0] == SCALE_AUTO;
+    const int is_4k  = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
+                       !strcmp(j->model, "v1") && h > 1440;
+    const int width  = !is_auto ? j->scale[0] : is_4k ? 3840 : 1920;
+    const int height = !is_auto ? j->scale[1] : is_4k ? 2160 : 1080;
+
+    if (!width || is_auto && (w >= 0.9 * width || h >= 0.9 * height))
+        return "";
+    // the side that fills the size is scaled to it, the other keeps the shape
+    return (int64_t)h * width > (int64_t)w * height ?
+           text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
+}
+
 /**
  * Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
  * step frames: the encode's frames go to [c], compared ones to [o].
@@ -629,7 +635,7 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
     const char *model   = !strcmp(j->model, "4k")    ? "vmaf_v1.0.16_1d5h_2160" :
                           !strcmp(j->model, "phone") ? "vmaf_v1.0.16_5d0h" : j->model;
     // the position in each step changes: encoders repeat their types of frames with a period
-    const char *rest    = step < 2 || is_vmaf ? options_vmaf_scale(j) :
+    const char *rest    = step < 2 || is_vmaf ? vmaf_scale(j) :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
@@ -675,7 +681,8 @@ static int check_reference(const Job *j, const Sample *sample)
                         LINE_DECODED " -f null - -map '[s]'" PASS " -stats_enc_pre pipe:1 "
                         "-stats_enc_pre_fmt " LINE_FRAME " -f null -", global_options(j, 0),
                         input(j, sample->start, sample->duration),
-                        option("filter_complex", "", part_graph(j))), sample->nb_frames, &lines) < 0)
+                        option("filter_complex", "", part_graph(j))),
+                sample->nb_frames, &lines) < 0)
         return -1;
     r = parse_output(j->metric, lines, &nb_source, &nb_packets);
     return r.nb_frames == nb_source ? 0 :
@@ -732,14 +739,14 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
 static int check_gpu(Job *j)
 {
-    const char *const gpu = j->gpu, *metric = j->metric->name, *format = NULL, *ignored;
+    const char *const gpu = j->gpu, *metric = j->metric->name, *ignored;
+    const int pix_fmt     = j->coded->format;
+    const char *format    = pix_fmt == AV_PIX_FMT_YUV420P10 ? "p010" :
+                            pix_fmt == AV_PIX_FMT_YUV420P || pix_fmt == AV_PIX_FMT_YUVJ420P ?
+                            "nv12" : NULL;
 
     if (!strcmp(gpu, "off"))
         return 0;
-    if (j->coded->format == AV_PIX_FMT_YUV420P || j->coded->format == AV_PIX_FMT_YUVJ420P)
-        format = "nv12";
-    else if (j->coded->format == AV_PIX_FMT_YUV420P10)
-        format = "p010";
     if (format && !*j->upload && !j->mixed_depth &&
         !ffmpeg_ask(j, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi "
                                "-i color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda "
@@ -779,34 +786,154 @@ static int find_encoder(Job *j)
 
 /// Let the muxer of an output begin a file with the encode's stream: ffmpeg may wait forever for
 /// one that has failed, and what muxers accept depends on more than the codec.
-static int check_muxer(const Job *j, const char *output, const char *to)
+static int check_muxer(const Job *j, const char *to)
 {
-    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
     AVDictionary *options = NULL;
     AVFormatContext *out;
     AVStream *st;
 
-    if (avformat_alloc_output_context2(&out, NULL, f ? f->value : NULL, output) < 0)
-        return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
+    avformat_alloc_output_context2(&out, j->muxer, NULL, j->encode);
+    st = checked(avformat_new_stream(checked(out), NULL));
     av_dict_copy(&options, j->other_options, 0);
-    st = checked(avformat_new_stream(out, NULL));
     if (avcodec_parameters_copy(st->codecpar, j->coded) < 0 || (st->codecpar->codec_tag = 0) ||
         avio_open(&out->pb, to, AVIO_FLAG_WRITE) < 0 || avformat_write_header(out, &options) < 0)
         return fail("'%s' (%s) cannot contain %s%s: let the name end with .mkv, or choose another "
-                    "encoder.", output, out->oformat->long_name,
+                    "encoder.", j->encode, j->muxer->long_name,
                     avcodec_get_name(j->coded->codec_id), all_options(j->other_options, ""));
     avio_closep(&out->pb);
     avformat_free_context(out);
     return 0;
 }
 
-int encode_first(Job *j, const char *output)
+// ---- all streams ----
+
+/// Options that map and encode the streams of the output.
+static struct {
+    const char *printed, *scored;   ///< as they are printed, and with [a] for the video
+    const char *stream;             ///< specifier of the video
+    int place;                      ///< index of the video
+} output_maps;
+
+/// Choose "copy" or an encoder for a stream of the output. @return NULL if no encoder fits
+static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
+{
+    static const enum AVCodecID texts[] = {
+        AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT,
+    };
+    const enum AVMediaType type = st->codecpar->codec_type;
+    const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
+    const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
+
+    // the codecs of a format do not include those of attachments
+    if (can == 1 || can && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO) ||
+        !strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
+                                           st->disposition & AV_DISPOSITION_ATTACHED_PIC))
+        return "copy";
+    for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++)
+        if (d && d->props & AV_CODEC_PROP_TEXT_SUB &&
+            avformat_query_codec(out, texts[i], FF_COMPLIANCE_NORMAL) == 1)
+            return avcodec_get_name(texts[i]);
+    return NULL;
+}
+
+/// The default options of the output's container. @param stream specifier of the video, as ":v"
+static const char *container_options(const Job *j, const char *stream)
+{
+    const AVDictionary *o = j->other_options;
+
+    if (!av_match_name(j->muxer->name, "mp4,mov"))
+        return "";
+    // as ab-av1: playback can begin before the download ends, and Apple's players take HEVC
+    return text("%s%s", av_dict_get(o, "movflags", NULL, 0) ? "" : " -movflags +faststart",
+                j->coded->codec_id != AV_CODEC_ID_HEVC || av_dict_get(o, "vtag", NULL, 0) ||
+                av_dict_get(o, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ? "" :
+                text(" -tag%s hvc1", stream));
+}
+
+/// Choose the streams of the output, and warn of those that are left out.
+static int choose_streams(const Job *j)
+{
+    const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
+    const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
+    const char *scored  = "", *data = "", *coders = " -c copy";
+    int nb_videos = 0, video = 0, nb = 0;
+
+    for (unsigned i = 0; i < j->in.format->nb_streams; i++) {
+        const AVStream *st = j->in.format->streams[i];
+        const int type     = st->codecpar->codec_type, is_video = st == j->in.stream;
+        const char *name   = avcodec_get_name(st->codecpar->codec_id), *coder;
+
+        if (!is_video && (j->video_only ||
+            type == AVMEDIA_TYPE_AUDIO    && av_dict_get(j->other_options, "an", NULL, 0) ||
+            type == AVMEDIA_TYPE_SUBTITLE && av_dict_get(j->other_options, "sn", NULL, 0) ||
+            type == AVMEDIA_TYPE_DATA     && av_dict_get(j->other_options, "dn", NULL, 0)))
+            continue;
+        coder = is_video || type == AVMEDIA_TYPE_AUDIO && has_audio ? "copy" :
+                stream_encoder(j->muxer, st);
+        if (!coder && type == AVMEDIA_TYPE_AUDIO)
+            return fail("%s cannot hold %s, which stream %u is: let the name end with .mkv, or "
+                        "choose an encoder by -c:a.", j->muxer->long_name, name, i);
+        if (!coder) {
+            tell("Stream %u (%s) is left out: %s cannot hold it.\n", i, name,
+                 j->muxer->long_name);
+            printed = text("%s -map -0:%u", printed, i);
+            continue;
+        }
+        scored = text("%s -map %s", scored, is_video ? "'[a]'" : text("0:%u", i));
+        // what comes from a graph has lost what is known of it
+        data   = text("%s -map_metadata:s:%d 0:s:%u", data, nb, i);
+        if (is_video) {
+            output_maps.place = nb;
+            video       = nb_videos;
+            if (st->disposition & AV_DISPOSITION_DEFAULT)
+                data = text("%s -disposition:%d default", data, nb);
+        }
+        if (strcmp(coder, "copy"))
+            coders = text("%s -c:%d %s", coders, nb, coder);
+        nb_videos += type == AVMEDIA_TYPE_VIDEO;
+        nb++;
+    }
+    output_maps.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
+    coders = text("%s%s%s", coders, container_options(j, output_maps.stream),
+                  all_options(j->other_options, ""));
+    output_maps.printed = text("%s%s", printed, coders);
+    output_maps.scored  = text("%s%s%s", scored, data, coders);
+    return 0;
+}
+
+const char *encode_command(const Job *j, double crf, const char *output)
+{
+    return text("%s%s%s%s%s %s", global_options(j, 1), input(j, 0, 0), output_maps.printed,
+                encoder(j, crf, output_maps.stream),
+                option("filter", output_maps.stream, text("%s%s", filters(j, 0), j->upload)),
+                shell_quote(file_url(output)));
+}
+
+/// Create a file of a new name beside the output, for an incomplete encode.
+/// @return NULL after a message
+static const char *reserve_output(const char *output)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    const char *dot   = strrchr(name, '.');
+    // the longest name of a file has 255 bytes
+    const char *part  = text("%.*s%.100s.%"PRIx64".part%s", (int)(name - output), output, name,
+                             av_gettime(), dot ? dot : "");
+    FILE *f           = fopen(part, "wx");
+
+    if (!f)
+        return fail("Cannot create '%s': %s.", part, strerror(errno)), NULL;
+    fclose(f);
+    return part;
+}
+
+int encode_first(Job *j)
 {
     FILE *f = checked(tmpfile());
-    const char *to = text("/dev/fd/%d", fileno(f)), *ignored;
+    const char *to = text("/dev/fd/%d", fileno(f)), *part, *ignored;
     Input first;
 
-    if (find_encoder(j) < 0 ||
+    if (j->encode && (!(part = reserve_output(j->encode)) || remove(part) < 0) ||
+        find_encoder(j) < 0 ||
         run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1 -f matroska %s", global_options(j, 0),
                         input(j, 0, 0), j->in.stream->index,
                         option("vf", "", text("%s%s", filters(j, 0), j->upload)),
@@ -816,11 +943,51 @@ int encode_first(Job *j, const char *output)
     j->coded = first.stream->codecpar;
     if (j->coded->format < 0)
         return fail("The pixel format of %s is not known.", j->encoder);
-    if (output && check_muxer(j, output, to) < 0)
+    if (j->encode && check_muxer(j, to) < 0 || choose_streams(j) < 0)
         return -1;
     fclose(f);
     return check_gpu(j);
 }
+
+int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r)
+{
+    const char *maps = output ? output_maps.scored : " -map '[a]'";
+    const char *v    = output ? output_maps.stream : ":v";
+    // headers where most files have them
+    const char *to   = output ? shell_quote(file_url(output)) :
+                       "-flags:v +global_header -f null -";
+
+    // ffmpeg has one buffer for all that it prints to files of one name, and no lock: each kind of
+    // line, as that of score(), needs another name of standard output
+    return measure(j, text("%s%s%s%s%s -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
+                           " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET
+                           "{size}' %s -dec 0:%d%s", global_options(j, 0),
+                           input(j, sample->start, sample->duration),
+                           option("filter_complex", "", part_graph(j)), maps, encoder(j, crf, v),
+                           v, v, v, v, to, output ? output_maps.place : 0,
+                           score(j, "", "dec:0", sample->step)),
+                   sample, !!output, r);
+}
+
+int encode_whole(const Job *j, double crf, Result *r)
+{
+    const char *part = reserve_output(j->encode);
+    const int nb     = j->in.nb_units;
+
+    if (!part)
+        return -1;
+    if (encode_part(j, crf, &(Sample){ .nb_frames = nb, .step = scoring_step(j, nb) }, part, r) < 0)
+        return unlink(part), -1;
+    // a link replaces nothing, but not all file systems have links
+    if (!j->overwrite && !link(part, j->encode))
+        return unlink(part);
+    if ((j->overwrite || errno != EEXIST) && !rename(part, j->encode))
+        return 0;
+    return fail("Cannot rename '%s', which is the finished encode, to '%s': %s.", part, j->encode,
+                strerror(errno));
+}
+
+// ---- an encode that exists ----
 
 /// Refuse to compare PQ or HLG with another transfer, as the filters do of their inputs.
 static int check_transfer(const Job *j)
@@ -869,142 +1036,4 @@ int encode_verify(Job *j, Result *r)
         return -1;
     r->bytes = encode.bytes;
     return 0;
-}
-
-// ---- all streams ----
-
-/// Options that map and encode the streams of the output.
-static struct {
-    const char *printed, *scored;   ///< as they are printed, and with [a] for the video
-    const char *stream;             ///< specifier of the video
-    int place;                      ///< index of the video
-} output_maps;
-
-/// Choose "copy" or an encoder for a stream of the output. @return NULL if no encoder fits
-static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
-{
-    static const enum AVCodecID texts[] = {
-        AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_WEBVTT,
-    };
-    const enum AVMediaType type = st->codecpar->codec_type;
-    const AVCodecDescriptor *d  = avcodec_descriptor_get(st->codecpar->codec_id);
-    const int can = avformat_query_codec(out, st->codecpar->codec_id, FF_COMPLIANCE_NORMAL);
-
-    // the codecs of a format do not include those of attachments
-    if (can == 1 || can && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO) ||
-        !strcmp(out->name, "matroska") && (type == AVMEDIA_TYPE_ATTACHMENT ||
-                                           st->disposition & AV_DISPOSITION_ATTACHED_PIC))
-        return "copy";
-    for (int i = 0; i < FF_ARRAY_ELEMS(texts); i++)
-        if (d && d->props & AV_CODEC_PROP_TEXT_SUB &&
-            avformat_query_codec(out, texts[i], FF_COMPLIANCE_NORMAL) == 1)
-            return avcodec_get_name(texts[i]);
-    return NULL;
-}
-
-int encode_prepare(const Job *j, const char *output)
-{
-    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
-    const AVOutputFormat *out = av_guess_format(f ? f->value : NULL, output, NULL);
-    const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
-    const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
-    const char *scored  = "", *data = "", *coders = " -c copy";
-    int nb_videos = 0, video = 0, nb = 0;
-
-    for (unsigned i = 0; i < j->in.format->nb_streams; i++) {
-        const AVStream *st = j->in.format->streams[i];
-        const int type     = st->codecpar->codec_type, is_video = st == j->in.stream;
-        const char *name   = avcodec_get_name(st->codecpar->codec_id), *coder;
-
-        if (!is_video && (j->video_only ||
-            type == AVMEDIA_TYPE_AUDIO    && av_dict_get(j->other_options, "an", NULL, 0) ||
-            type == AVMEDIA_TYPE_SUBTITLE && av_dict_get(j->other_options, "sn", NULL, 0) ||
-            type == AVMEDIA_TYPE_DATA     && av_dict_get(j->other_options, "dn", NULL, 0)))
-            continue;
-        coder = is_video || type == AVMEDIA_TYPE_AUDIO && has_audio ? "copy" :
-                stream_encoder(out, st);
-        if (!coder && type == AVMEDIA_TYPE_AUDIO)
-            return fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or "
-                        "choose an encoder by -c:a.", output, name, i);
-        if (!coder) {
-            tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
-            printed = text("%s -map -0:%u", printed, i);
-            continue;
-        }
-        scored = text("%s -map %s", scored, is_video ? "'[a]'" : text("0:%u", i));
-        // what comes from a graph has lost what is known of it
-        data   = text("%s -map_metadata:s:%d 0:s:%u", data, nb, i);
-        if (is_video) {
-            output_maps.place = nb;
-            video       = nb_videos;
-            if (st->disposition & AV_DISPOSITION_DEFAULT)
-                data = text("%s -disposition:%d default", data, nb);
-        }
-        if (strcmp(coder, "copy"))
-            coders = text("%s -c:%d %s", coders, nb, coder);
-        nb_videos += type == AVMEDIA_TYPE_VIDEO;
-        nb++;
-    }
-    output_maps.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
-    coders = text("%s%s%s", coders, options_of_container(j, out, output_maps.stream),
-                  all_options(j->other_options, ""));
-    output_maps.printed = text("%s%s", printed, coders);
-    output_maps.scored  = text("%s%s%s", scored, data, coders);
-    return 0;
-}
-
-const char *encode_command(const Job *j, double crf, const char *output)
-{
-    return text("%s%s%s%s%s %s", global_options(j, 1), input(j, 0, 0), output_maps.printed,
-                encoder(j, crf, output_maps.stream),
-                option("filter", output_maps.stream, text("%s%s", filters(j, 0), j->upload)),
-                shell_quote(file_url(output)));
-}
-
-char *encode_reserve(const char *output)
-{
-    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-    const char *dot   = strrchr(name, '.'), *ending = text(".part%s", dot ? dot : "");
-    // the longest name of a file has 255 bytes
-    char *part = text("%.*s%.100s.XXXXXX%s", (int)(name - output), output, name, ending);
-    const int fd      = mkstemps(part, strlen(ending));
-    const mode_t mask = umask(0);
-
-    umask(mask);
-    if (fd < 0)
-        return fail("Cannot create '%s': %s.", part, strerror(errno)), NULL;
-    fchmod(fd, 0666 & ~mask);
-    close(fd);
-    return part;
-}
-
-int encode_publish(const Job *j, const char *part, const char *output)
-{
-    // a link replaces nothing, but not all file systems have links
-    if (!j->overwrite && !link(part, output))
-        return unlink(part);
-    if ((j->overwrite || errno != EEXIST) && !rename(part, output))
-        return 0;
-    return fail("Cannot rename '%s', which is the finished encode, to '%s': %s.", part, output,
-                strerror(errno));
-}
-
-int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r)
-{
-    const char *maps = output ? output_maps.scored : " -map '[a]'";
-    const char *v    = output ? output_maps.stream : ":v";
-    // headers where most files have them
-    const char *to   = output ? shell_quote(file_url(output)) :
-                       "-flags:v +global_header -f null -";
-
-    // ffmpeg has one buffer for all that it prints to files of one name, and no lock: each kind of
-    // line, as that of score(), needs another name of standard output
-    return measure(j, text("%s%s%s%s%s -stats_enc_pre%s pipe:1 -stats_enc_pre_fmt%s " LINE_FRAME
-                           " -stats_mux_pre%s /dev/stdout -stats_mux_pre_fmt%s '" LINE_PACKET
-                           "{size}' %s -dec 0:%d%s", global_options(j, 0),
-                           input(j, sample->start, sample->duration),
-                           option("filter_complex", "", part_graph(j)), maps, encoder(j, crf, v),
-                           v, v, v, v, to, output ? output_maps.place : 0,
-                           score(j, "", "dec:0", sample->step)),
-                   sample, !!output, r);
 }

@@ -269,27 +269,16 @@ static int report_whole(const Result *r)
 /// Report the CRF that was found; with --encode, make the encode and score it meanwhile.
 static int finish(const Point *found)
 {
-    const char *ending = text("crf%g.mkv", found->crf), *part;
+    const char *ending = text("crf%g.mkv", found->crf);
     const char *output = job.encode ? job.encode :
                          strstr(job.input, "://") ? ending : output_name(job.input, ending);
     Result r;
-    int ret;
 
-    if (!job.encode && encode_prepare(&job, output) < 0)
-        return -1;
     report(found, encode_command(&job, found->crf, output));
     if (!job.encode)
         return EXIT_FOUND;
-    if (!(part = encode_reserve(output)))
-        return -1;
     progress_begin("the whole encode, ", 1);
-    ret = encode_part(&job, found->crf, &(Sample){ .nb_frames = job.in.nb_units,
-                      .step = scoring_step(&job, job.in.nb_units) }, part, &r);
-    if (ret < 0)
-        remove(part);
-    else
-        ret = encode_publish(&job, part, output);
-    return ret < 0 ? ret : report_whole(&r);
+    return encode_whole(&job, found->crf, &r) < 0 ? -1 : report_whole(&r);
 }
 
 // ---- set-up ----
@@ -298,12 +287,10 @@ static int finish(const Point *found)
 static int find_crf(void)
 {
     const Point *found;
-    const char *part = NULL;
     double nb;
     int ret;
 
-    if (job.encode && (!(part = encode_reserve(job.encode)) || remove(part) < 0) ||
-        encode_first(&job, job.encode) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
+    if (encode_first(&job) < 0)
         return -1;
     nb = job.samples ? job.samples : FFMAX(ceil(job.in.seconds * 1e6 / job.every), job.min_samples);
     if (!place_samples(FFMIN(nb, FF_ARRAY_ELEMS(sample))))

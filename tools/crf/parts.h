@@ -181,6 +181,7 @@ typedef struct Job {
     // derived from the options
     int has_target;             ///< otherwise any score reaches plan.target
     const Metric *metric;
+    const AVOutputFormat *muxer; ///< of the output
     const char *crf_option;     ///< the encoder's name of the option that is searched
     const char *upload;         ///< filters that upload frames for VAAPI, or ""
 
@@ -203,12 +204,6 @@ int options_take_encoder(Job *j, const char *help);
 
 /// Whether an option of ffmpeg, without its dash, takes a value.
 int option_takes_value(const char *name);
-
-/// The default options of a container. @param stream specifier of the video, as ":v"
-const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream);
-
-/// The filter of --vmaf-scale with a comma before it, or "".
-const char *options_vmaf_scale(const Job *j);
 
 void options_print_help(void);
 
@@ -252,28 +247,23 @@ int encode_init(Job *j);
 /// One of how many frames of a part is scored.
 int scoring_step(const Job *j, int nb_frames);
 
-/// Choose the encoder, and encode one frame, to learn its format, and to check all options.
-/// @param output the name of the output, whose container has to accept the codec; or NULL
-int encode_first(Job *j, const char *output);
+/// Choose the encoder, encode one frame, to learn its format and to check all options, and choose
+/// the streams of the output, whose container has to accept the codec.
+int encode_first(Job *j);
 
 /// Score the encode of --verify.
 int encode_verify(Job *j, Result *r);
 
-/// Choose the streams of an output, and warn of those that are left out.
-int encode_prepare(const Job *j, const char *output);
-
 /// The command that makes an output, for a user.
 const char *encode_command(const Job *j, double crf, const char *output);
 
-/// Create a file of a new name beside an output, for an incomplete encode. @return NULL after a message
-char *encode_reserve(const char *output);
-
-/// Rename a complete encode. It does not replace a file without -y.
-int encode_publish(const Job *j, const char *part, const char *output);
-
-/// Encode a sample and score it, unless the result is in the cache; or the whole input, to an output
-/// that is not NULL. It fails if a frame got lost, or may be paired with the wrong frame.
+/// Encode a sample and score it, unless the result is in the cache. It fails if a frame got lost, or
+/// may be paired with the wrong frame.
 /// @return 1 if the result is from the cache
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
+
+/// Encode the whole input to the file of --encode, and score it. The file gets its name when it is
+/// complete; it does not replace another one without -y.
+int encode_whole(const Job *j, double crf, Result *r);
 
 #endif /* TOOLS_CRF_PARTS_H */

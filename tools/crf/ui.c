@@ -103,8 +103,8 @@ void progress_show(int frames, int nb_frames)
         return;
     work.shown = now;
     nb_frames  = FFMAX(frames, nb_frames);
-    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
-            nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "",
+            work.doing, frames, nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
             is_terminal ? "" : "\n");
 }
 
@@ -554,17 +554,19 @@ static int assign_options(Job *j)
 {
     const AVClass *format = avformat_get_class(), *codec = avcodec_get_class();
     const AVDictionaryEntry *f  = av_dict_get(j->other_options, "f", NULL, 0), *e = NULL;
-    const AVOutputFormat *muxer = av_guess_format(f ? f->value : NULL,
-                                                  j->encode ? j->encode : ".mkv", NULL);
-    const AVClass *private      = muxer ? muxer->priv_class : NULL;
+    const char *output          = f ? f->value : j->encode ? j->encode : ".mkv";
     AVDictionary *all           = j->encoder_options;
 
+    j->muxer = av_guess_format(f ? output : NULL, f ? NULL : output, NULL);
+    if (!j->muxer)
+        return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
 #define HAS(class, search)                                            \
-    !!av_opt_find(&(class), e->key, NULL, AV_OPT_FLAG_ENCODING_PARAM, \
+    !!av_opt_find((void *)&(class), e->key, NULL, AV_OPT_FLAG_ENCODING_PARAM, \
                   AV_OPT_SEARCH_FAKE_OBJ | search)
     j->encoder_options = NULL;
     while ((e = av_dict_iterate(all, e))) {
-        const int of_muxer = HAS(format, 0) || private && HAS(private, 0);
+        const int of_muxer = HAS(format, 0) ||
+                             j->muxer->priv_class && HAS(j->muxer->priv_class, 0);
         const int of_codec = HAS(codec, AV_OPT_SEARCH_CHILDREN) ||
                              !HAS(format, AV_OPT_SEARCH_CHILDREN);
         const int is_list  = strstr(e->key, "-params") || strstr(e->key, "opts");
@@ -574,43 +576,15 @@ static int assign_options(Job *j)
             if (av_match_name(name = text("%.*s", (int)strcspn(p, "=:"), p), REFUSED))
                 return fail("-%s %s is not allowed: ffcrf sets %s itself. Leave it out; --crf "
                             "tries one CRF.", e->key, e->value, name);
-        if (!of_muxer && !of_codec && muxer)
+        if (!of_muxer && !of_codec)
             return fail("-%s is not an option of the muxer %s: leave it out, or choose another "
-                        "format by the name of --encode.", e->key, muxer->name);
+                        "format by the name of --encode.", e->key, j->muxer->name);
         if (of_muxer)
             set_other(&j->other_options, e->key, e->value, 0);
         if (of_codec || !of_muxer)
             set_other(&j->encoder_options, e->key, e->value, 0);
     }
     return 0;
-}
-
-const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream)
-{
-    const AVDictionary *o = j->other_options;
-
-    if (!muxer || !av_match_name(muxer->name, "mp4,mov"))
-        return "";
-    // as ab-av1: playback can begin before the download ends, and Apple's players take HEVC
-    return text("%s%s", av_dict_get(o, "movflags", NULL, 0) ? "" : " -movflags +faststart",
-                j->coded->codec_id != AV_CODEC_ID_HEVC || av_dict_get(o, "vtag", NULL, 0) ||
-                av_dict_get(o, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ? "" :
-                text(" -tag%s hvc1", stream));
-}
-
-const char *options_vmaf_scale(const Job *j)
-{
-    const int w = j->coded->width, h = j->coded->height, is_auto = j->scale[0] == SCALE_AUTO;
-    const int is_4k  = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
-                       !strcmp(j->model, "v1") && h > 1440;
-    const int width  = !is_auto ? j->scale[0] : is_4k ? 3840 : 1920;
-    const int height = !is_auto ? j->scale[1] : is_4k ? 2160 : 1080;
-
-    if (!width || is_auto && (w >= 0.9 * width || h >= 0.9 * height))
-        return "";
-    // the side that fills the size is scaled to it, the other keeps the shape
-    return (int64_t)h * width > (int64_t)w * height ?
-           text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
 }
 
 /// Check the options, and set what they imply.
