@@ -141,9 +141,9 @@ double score_mean(const Metric *m, const Result *r)
     double sum = 0;
 
     for (int i = 0; i < r->nb_scores; i++)
-        sum += m->scale.is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
+        sum += m->is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
     sum /= r->nb_scores;
-    return m->scale.is_in_decibels ? -20 * log10(sum) : sum;
+    return m->is_in_decibels ? -20 * log10(sum) : sum;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -153,14 +153,14 @@ static int compare_doubles(const void *a, const void *b)
 
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
-    double worst = m->scale.best;
+    double worst = m->best;
     Result all   = { 0 };
     int rank;
 
     for (int i = 0; i < nb; i++) {
         const double mean = score_mean(m, &sample[i]);
 
-        worst = reaches(&m->scale, worst, mean) ? mean : worst;
+        worst = reaches(m, worst, mean) ? mean : worst;
         for (int j = 0; j < sample[i].nb_scores; j++)
             score_add(&all, sample[i].score[j]);
     }
@@ -171,7 +171,7 @@ double score_pool(const Metric *m, const char *pool, const Result *sample, int n
     // a percentile is by the nearest rank from the worst score, as in the summaries of the filters
     qsort(all.score, all.nb_scores, sizeof(*all.score), compare_doubles);
     rank = (all.nb_scores * (int64_t)atoi(pool + 1) + 99) / 100;
-    return all.score[m->scale.higher_is_better ? rank - 1 : all.nb_scores - rank];
+    return all.score[m->higher_is_better ? rank - 1 : all.nb_scores - rank];
 }
 
 int scoring_step(const Job *j, int nb_frames)
@@ -205,39 +205,33 @@ static struct {
     volatile sig_atomic_t idle;     ///< checks since the last line of output and use of CPU time
 } watch;
 
-/**
- * Read the output of ffmpeg: the result has the scores of the worst plane, as xpsnr's own summary.
- *
- * @param nb_source  set to the number of frames of the source
- * @param nb_packets set to the number of packets of the encode
- */
-static Result parse_output(const Metric *m, const char *lines, int *nb_source, int *nb_packets)
+/// Read the output of ffmpeg: the scores are those of the worst plane, as in xpsnr's own summary.
+static Result parse_output(const Metric *m, const char *lines)
 {
     Result planes[128] = { 0 };     // by the letter before the "="
     Result r = { 0 };
     char *rest, *line = av_strtok(text("%s", lines), "\n", &rest);
     const char *value;
 
-    *nb_source = *nb_packets = 0;
     for (; line; line = av_strtok(NULL, "\n", &rest)) {
         if (!strcmp(line, LINE_FRAME)) {
-            ++*nb_source;
+            r.nb_source++;
         } else if (!strcmp(line, LINE_DECODED)) {
             r.nb_frames++;
         } else if (av_strstart(line, LINE_PACKET, &value)) {
-            ++*nb_packets;
+            r.nb_packets++;
             r.bytes += atoll(value);
         } else if (av_strstart(line, LINE_SECONDS, &value)) {
             r.seconds = atof(value);
         } else if (av_strstart(line, m->key, NULL) && (value = strchr(line, '='))) {
             // decibels are infinite where planes are equal
             score_add(&planes[value[-1] & 127], FFMIN(strtod(value + 1, NULL),
-                                                      m->scale.is_in_decibels ? 100 : INFINITY));
+                                                      m->is_in_decibels ? 100 : INFINITY));
         }
     }
     for (int i = 0; i < FF_ARRAY_ELEMS(planes); i++)
         if (planes[i].nb_scores && (!r.nb_scores ||
-            reaches(&m->scale, score_mean(m, &r), score_mean(m, &planes[i])))) {
+            reaches(m, score_mean(m, &r), score_mean(m, &planes[i])))) {
             r.score     = planes[i].score;
             r.nb_scores = planes[i].nb_scores;
         }
@@ -384,12 +378,11 @@ static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
 /// @return the path of ffmpeg in one of some folders, or NULL
 static const char *find_ffmpeg(const char *folders)
 {
-    for (int size; folders && *folders; folders += size + !!folders[size]) {
-        const char *path = text("%.*s/ffmpeg", size = strcspn(folders, ":"), folders);
+    char *rest, *folder = av_strtok(text("%s", folders ? folders : ""), ":", &rest);
 
-        if (!access(path, X_OK))
-            return path;
-    }
+    for (; folder; folder = av_strtok(NULL, ":", &rest))
+        if (!access(text("%s/ffmpeg", folder), X_OK))
+            return text("%s/ffmpeg", folder);
     return NULL;
 }
 
@@ -468,59 +461,52 @@ static const char *find_cache_folder(void)
     return NULL;
 }
 
-/// Add size, time and inode of a file, if it is one.
-static const char *add_file(const char *all, const char *path)
+/// Size, time and inode of each file that is named in a list.
+static const char *file_states(const char *list, const char *separators)
 {
+    char *rest, *path = av_strtok(text("%s", list), separators, &rest);
+    const char *all = "";
     struct stat s;
 
-    return !strncmp(path, "/dev/", 5) || stat(path, &s) < 0 || !S_ISREG(s.st_mode) ? all :
-           text("%s %"PRId64" %"PRId64".%ld %"PRIu64, all, (int64_t)s.st_size,
-                (int64_t)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec, (uint64_t)s.st_ino);
-}
-
-/// Add the files that are named by words.
-static const char *add_files(const char *all, const char *words)
-{
-    for (int size; *words; words += size + !!words[size]) {
-        size = strcspn(words, " \t\n'\"=:,;[]()");
-        all  = add_file(all, text("%.*s", size, words));
-    }
+    for (; path; path = av_strtok(NULL, separators, &rest))
+        if (strncmp(path, "/dev/", 5) && !stat(path, &s) && S_ISREG(s.st_mode))
+            all = text("%s %"PRId64" %"PRId64".%ld %"PRIu64, all, (int64_t)s.st_size,
+                       (int64_t)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec, (uint64_t)s.st_ino);
     return all;
 }
 
 /// Everything that the result of a command depends on.
 static const char *cache_key(const Job *j, const char *command)
 {
+    static const char words[] = " \t\n'\"=:,;[]()";
     static const char *files;
+    const char *libraries;
 
     if (!files) {
-        const char *libraries = "";
-
         // the dynamic linker lists what it would load
         run(j, text("env LD_TRACE_LOADED_OBJECTS=1 %s -nostdin -v quiet -version",
                     shell_quote(j->ffmpeg)), 0, &libraries);
-        files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->ffmpeg_path);
-        files = add_file(files, j->input);
+        files = text("%s%s", file_states(libraries, words), file_states(
+                     text("/proc/self/exe\n%s\n%s", j->ffmpeg_path, j->input), "\n"));
     }
     // lookup tables and subtitles of filters are files, too
-    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s", CACHE_FORMAT, j->ffmpeg_version, command,
-                j->in.hash[0], j->in.hash[1], add_files(files, command));
+    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s%s", CACHE_FORMAT, j->ffmpeg_version, command,
+                j->in.hash[0], j->in.hash[1], files, file_states(command, words));
 }
 
 /// An entry begins with the hash of its key and of the lines after it.
 /// @return these lines, or NULL if there is no entry, or a damaged one
 static const char *cache_get(const char *path, const char *key)
 {
-    FILE *f = fopen(path, "r");
-    char *all = NULL, *lines;
+    FILE *f     = fopen(path, "r");
+    char *lines = NULL, *all = NULL;
     size_t size = 0;
 
-    if (!f)
-        return NULL;
-    if (getdelim(&all, &size, 0, f) < 0 || !(lines = strchr(all, '\n')) ||
+    if (f && getdelim(&all, &size, 0, f) >= 0 && (lines = strchr(all, '\n')) &&
         !av_strstart(all, hash_text(text("%s%s", key, lines + 1)), NULL))
         lines = NULL;
-    fclose(f);
+    if (f)
+        fclose(f);
     return lines ? lines + 1 : NULL;
 }
 
@@ -647,7 +633,7 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
     graph = text("%s[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
                  "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
-                 graph, encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                 graph, encode, rest, rest, m->is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                  j->gpu_format ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
                 " -f null - -map '[o]'" PASS " -f null -",
@@ -674,7 +660,6 @@ static const char *part_graph(const Job *j)
 static int check_reference(const Job *j, const Sample *sample)
 {
     const char *lines;
-    int nb_source, nb_packets;
     Result r;
 
     if (run_job(j, text("%s%s%s -map '[a]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt "
@@ -684,10 +669,10 @@ static int check_reference(const Job *j, const Sample *sample)
                         option("filter_complex", "", part_graph(j))),
                 sample->nb_frames, &lines) < 0)
         return -1;
-    r = parse_output(j->metric, lines, &nb_source, &nb_packets);
-    return r.nb_frames == nb_source ? 0 :
+    r = parse_output(j->metric, lines);
+    return r.nb_frames == r.nb_source ? 0 :
            fail("-vf makes %d frames, and --reference-vfilter %d: they cannot be paired. Leave out "
-                "what drops or adds frames.", r.nb_frames, nb_source);
+                "what drops or adds frames.", r.nb_frames, r.nb_source);
 }
 
 /// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost,
@@ -699,7 +684,7 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
     const int64_t begin = av_gettime_relative();
     const int step      = sample->step;
     const char *key, *entry = NULL, *lines = NULL;
-    int nb_source, nb_packets, is_cached;
+    int is_cached;
 
     if (!is_whole && j->cache && cache_folder && !*cache_folder)
         cache_folder = find_cache_folder();
@@ -715,11 +700,11 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
             return -1;
         lines = text("%s" LINE_SECONDS "%f\n", lines, (av_gettime_relative() - begin) / 1e6);
     }
-    *r = parse_output(j->metric, lines, &nb_source, &nb_packets);
-    if (nb_source != r->nb_frames || nb_packets && nb_packets != nb_source)
+    *r = parse_output(j->metric, lines);
+    if (r->nb_source != r->nb_frames || r->nb_packets && r->nb_packets != r->nb_source)
         return fail("The encode has %d frames%s, and its reference has %d frames: they cannot be "
                     "paired. %s", r->nb_frames,
-                    nb_packets ? text(" in %d packets", nb_packets) : "", nb_source,
+                    r->nb_packets ? text(" in %d packets", r->nb_packets) : "", r->nb_source,
                     j->verify ? "Give the part, -vf and -r that the encode was made with."
                               : "Leave out what drops or adds frames.");
     // an incomplete step at the end may have no score

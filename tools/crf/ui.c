@@ -19,18 +19,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
-#include "libavutil/common.h"
-#include "libavutil/mem.h"
 #include "libavutil/opt.h"
-#include "libavutil/parseutils.h"
 #include "libavutil/time.h"
 
 #include "parts.h"
@@ -81,11 +76,6 @@ const char *clock_time(double seconds)
                     : text("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
 }
 
-const char *size_text(double bytes)
-{
-    return bytes < 1e5 ? text("%.2f kB", bytes / 1e3) : text("%.2f MB", bytes / 1e6);
-}
-
 void progress_begin(const char *doing, double jobs)
 {
     work.doing = doing;
@@ -104,7 +94,8 @@ void progress_show(int frames, int nb_frames)
     work.shown = now;
     nb_frames  = FFMAX(frames, nb_frames);
     fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "",
-            work.doing, frames, nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+            work.doing, frames, nb_frames, frames / seconds,
+            clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
             is_terminal ? "" : "\n");
 }
 
@@ -112,47 +103,6 @@ void progress_end(void)
 {
     if (isatty(STDERR_FILENO))
         fputs(WIPE, stderr);
-}
-
-// ---- JSON ----
-
-const char *json_number(double n)
-{
-    return isfinite(n) ? text("%.*g", n == rint(n) ? 15 : 10, n) : "null";
-}
-
-/// Bytes that are not valid UTF-8 (names of files may have any) become U+FFFD.
-const char *json_string(const char *value)
-{
-    const uint8_t *next = value, *end = next + strlen(value);
-    const char *all = "\"";
-
-    while (next < end) {
-        const uint8_t *begin = next;
-        int32_t code;
-
-        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
-            all = text("%s\xef\xbf\xbd", all);
-        else if (code == '"' || code == '\\' || code < 32)
-            all = text("%s\\u%04x", all, code);
-        else
-            all = text("%s%.*s", all, (int)(next - begin), begin);
-    }
-    return text("%s\"", all);
-}
-
-void json_write(const char *type, ...)
-{
-    const char *key;
-    va_list list;
-
-    va_start(list, type);
-    printf("{\"type\": \"%s\"", type);
-    while ((key = va_arg(list, const char *)))
-        printf(", \"%s\": %s", key, va_arg(list, const char *));
-    va_end(list);
-    printf("}\n");
-    fflush(stdout);
 }
 
 // ---- options ----
@@ -286,25 +236,21 @@ static const char *const replaced[][2] = {
     "stats_enc_pre,stats_enc_pre_fmt,stats_mux_pre,stats_mux_pre_fmt,target,vsync"
 
 /// Accepted without effect: defaults, also of commands that were printed here.
-#define NO_EFFECT "n,hide_banner,stats,nostats,nostdin,accurate_seek,autorotate,autoscale"
-#define KNOWN     "map=0,c=copy,fps_mode=passthrough,enc_time_base=filter"
+#define NO_EFFECT "n,hide_banner,stats,nostats,nostdin,accurate_seek,autorotate,autoscale,map=0," \
+                  "c=copy,fps_mode=passthrough,enc_time_base=filter"
 
 /// Options that ffcrf sets itself, or that set the quality or rate of an encoder or its library.
 #define REFUSED "map,c,fps_mode,enc_time_base,b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode," \
                 "lossless,cqp,cq-level,end-usage,bitrate,tbr,quantizer"
 
 static const Metric metrics[] = {
-    { "vmaf", "lavfi.vmaf.score=",
-      { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
+    { "vmaf", "lavfi.vmaf.score=", .higher_is_better = 1, .best = 100, .offset = 1, .typical = 85,
       .digits = 2, .tolerance = 1, .step = 7 },
-    { "ssim", "lavfi.ssim.All=",
-      { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
+    { "ssim", "lavfi.ssim.All=", .higher_is_better = 1, .best = 1, .offset = 1e-4, .typical = 0.96,
       .digits = 5, .tolerance = 0.002, .step = 7 },
-    { "xpsnr", "lavfi.xpsnr.xpsnr.",
-      { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
-      .digits = 3, .tolerance = 0.3, .step = 1 },
-    { "mad", "lavfi.mad.score=",
-      { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
+    { "xpsnr", "lavfi.xpsnr.xpsnr.", .higher_is_better = 1, .is_in_decibels = 1, .best = 100,
+      .typical = 38, .digits = 3, .tolerance = 0.3, .step = 1 },
+    { "mad", "lavfi.mad.score=", .best = 0, .offset = 0.1, .typical = 15,
       .digits = 3, .tolerance = 1, .step = 7 },
     { NULL }
 };
@@ -392,27 +338,22 @@ static int is_option(Job *j, const char *argument)
                             av_opt_find(j, name, NULL, 0, 0));
 }
 
-/// Levenshtein distance.
-static int edit_distance(const char *a, const char *b)
+/// The Levenshtein distance, if it is below a limit; otherwise any number from that on.
+static int edit_distance(const char *a, const char *b, int limit)
 {
-    const int size = strlen(b);
-    int *row = checked(av_calloc(size + 1, sizeof(*row)));
-
-    for (int i = 0; i <= size; i++)
-        row[i] = i;
-    for (int i = 1; a[i - 1]; i++)
-        for (int j = 1, diagonal = row[0]++, above; j <= size; j++, diagonal = above) {
-            above  = row[j];
-            row[j] = FFMIN3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-        }
-    return row[size];
+    if (limit <= 0 || !*a || !*b)
+        return FFMAX(strlen(a), strlen(b));
+    if (*a == *b)
+        return edit_distance(a + 1, b + 1, limit);
+    return 1 + FFMIN3(edit_distance(a + 1, b, limit - 1), edit_distance(a, b + 1, limit - 1),
+                      edit_distance(a + 1, b + 1, limit - 1));
 }
 
 /// @return -1 after a message that names the replacement or the nearest option
 static int unknown_option(const char *argument)
 {
     const char *nearest = NULL;
-    int least = strlen(argument) / 3 + 1, steps;
+    int least = FFMIN(strlen(argument) / 3, 7) + 1, steps;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(replaced); i++)
         if (av_match_name(argument + strspn(argument, "-"), replaced[i][0]))
@@ -421,7 +362,7 @@ static int unknown_option(const char *argument)
         const char *name = i < FF_ARRAY_ELEMS(alias) ? alias[i][0] :
                            options[i - FF_ARRAY_ELEMS(alias)].name;
 
-        if ((steps = edit_distance(argument, name)) < least) {
+        if ((steps = edit_distance(argument, name, least)) < least) {
             least   = steps;
             nearest = name;
         }
@@ -483,13 +424,12 @@ static int set_option(Job *j, const AVOption *o, const char *argument, const cha
 /// Take an option of ffmpeg that is not in the table. @return 1 if it took the value, or 0
 static int take_ffmpegs(Job *j, const char *argument, const char *name, const char *value)
 {
-    const char *bare      = text("%.*s", (int)strcspn(name, ":"), name), *plain = bare;
+    const char *bare      = text("%.*s", (int)strcspn(name, ":"), name);
     const int takes_value = option_takes_value(name);
+    const char *plain     = takes_value || av_match_name(bare, NO_VALUE) ? bare : bare + 2;
 
-    if (!takes_value && !av_match_name(bare, NO_VALUE))
-        plain = bare + 2;       // without "no"
-    if (av_match_name(takes_value ? text("%s=%s", name, value) : bare,
-                      takes_value ? KNOWN : NO_EFFECT) || !strcmp(name, "map") && *value == '-')
+    if (av_match_name(takes_value ? text("%s=%s", name, value) : bare, NO_EFFECT) ||
+        !strcmp(name, "map") && *value == '-')
         return takes_value;
     // options of the file keep the specifier of the stream, and may be repeated
     if (strchr(name, ':') || av_match_name(plain, OF_FILE))
@@ -528,12 +468,10 @@ static int take_option(Job *j, const char *argument, const char *value, int is_j
             *end++ = 0;
         return take_option(j, option, end, 1) < 0 ? -1 : 1;
     }
-    if (!strcmp(name, "--svt")) {
-        const AVDictionaryEntry *e = av_dict_get(j->encoder_options, "svtav1-params", NULL, 0);
-
+    if (!strcmp(name, "--svt"))
         return set_other(&j->encoder_options, "svtav1-params",
-                         e ? text("%s:%s", e->value, value) : value, 0);
-    }
+                         text("%s%s", av_dict_get(j->encoder_options, "svtav1-params", NULL, 0) ?
+                              ":" : "", value), AV_DICT_APPEND);
     if (av_strstart(name, "--target-", &metric) || !strcmp(name, "--metric") && (metric = value)) {
         while (m->name && strcmp(m->name, metric))
             m++;
@@ -632,7 +570,7 @@ static int check(Job *j, int is_sample_encode)
         return fail("-crf %g sets the quality that is searched: leave it out. --crf tries one CRF.",
                     j->crf);
     if (isnan(plan->target))
-        plan->target = j->has_target ? 95 : m->scale.higher_is_better ? -INFINITY : INFINITY;
+        plan->target = j->has_target ? 95 : m->higher_is_better ? -INFINITY : INFINITY;
     if (isnan(plan->tolerance) || j->thorough)
         plan->tolerance = j->thorough ? 0 : m->tolerance;
     if (is_one_crf)
@@ -640,7 +578,7 @@ static int check(Job *j, int is_sample_encode)
     if (j->end)
         j->length = j->end - j->start;
     j->upload   = "";
-    plan->scale = &m->scale;
+    plan->metric = m;
     plan->exact = j->thorough ? 0 : 0.4;
     j->metric   = m;
     return assign_options(j);
@@ -707,12 +645,10 @@ static int set_range(Job *j, const struct Encoder *known)
 
     if (!isnan(j->crf))
         s->min_crf = s->max_crf = j->crf;
-    if (isnan(s->min_crf))
-        s->min_crf = known->min_crf;
-    if (isnan(s->max_crf))
-        s->max_crf = known->max_crf;
-    if (isnan(s->increment))
-        s->increment = whole || isnan(j->crf) ? known->increment : 0.01;
+    s->min_crf   = isnan(s->min_crf) ? known->min_crf : s->min_crf;
+    s->max_crf   = isnan(s->max_crf) ? known->max_crf : s->max_crf;
+    s->increment = !isnan(s->increment) ? s->increment :
+                   whole || isnan(j->crf) ? known->increment : 0.01;
     if (s->min_crf > s->max_crf || search_first(s) > search_last(s) ||
         whole && s->increment != rint(s->increment))
         return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g%s.",
