@@ -448,13 +448,12 @@ static const char *find_cache_folder(void)
     const char *home = getenv("HOME");
     char *folder = own && *own ? text("%s/", own) : xdg && *xdg ? text("%s/ffcrf/", xdg) :
                    home && *home ? text("%s/.cache/ffcrf/", home) : NULL;
-    struct stat s;
 
     for (char *p = folder; p && (p = strchr(p + 1, '/')); *p = '/') {
         *p = 0;
         mkdir(folder, 0777);
     }
-    if (folder && !stat(folder, &s))
+    if (folder && !access(folder, F_OK))
         return folder;
     tell("Cache disabled: %s%s. Set FFCRF_CACHE to a writable folder.\n",
          folder ? "cannot create " : "HOME is not set", folder ? folder : "");
@@ -636,8 +635,7 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
                  graph, encode, rest, rest, m->is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                  j->gpu_format ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
-                " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", graph));
+                " -f null - -map '[o]'" PASS " -f null -", option("filter_complex", "", graph));
 }
 
 // ---- scores of an encode ----
@@ -746,26 +744,32 @@ static int check_gpu(Job *j)
     return 0;
 }
 
+/// Ask for the options of an encoder. @return -1 after a message if there is no such encoder
+static int ask_encoder(const Job *j, const char *name, const char *option, const char **help)
+{
+    if (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(name)), help) < 0)
+        return -1;
+    return !av_strstart(*help, "Codec '", NULL) ? 0 :
+           fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those it has.",
+                name, option);
+}
+
 static int find_encoder(Job *j)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    const int nb     = j->encoder ? 1 : FF_ARRAY_ELEMS(defaults);
-    const char *help = "";
     const AVDictionaryEntry *e = NULL;
+    const char *help = "";
 
-    for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
-        j->encoder = nb == 1 ? j->encoder : defaults[i];
-        if (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(j->encoder)), &help) < 0)
+    for (int i = 0; !j->encoder; i++)
+        if (ffmpeg_ask(j, text("-h encoder=%s", defaults[i]), &help) < 0)
             return -1;
-    }
-    if (options_take_encoder(j, help) < 0)
+        else if (strstr(help, "-crf ") || i == FF_ARRAY_ELEMS(defaults) - 1)
+            j->encoder = defaults[i];
+    if (ask_encoder(j, j->encoder, "c:v", &help) < 0 || options_take_encoder(j, help) < 0)
         return -1;
     while ((e = av_dict_get(j->other_options, "c:", e, AV_DICT_IGNORE_SUFFIX)))
-        if (strcmp(e->value, "copy") &&
-            (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(e->value)), &help) < 0 ||
-             av_strstart(help, NO_ENCODER, NULL)))
-            return fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those "
-                        "it has.", e->value, e->key);
+        if (strcmp(e->value, "copy") && ask_encoder(j, e->value, e->key, &help) < 0)
+            return -1;
     return 0;
 }
 
@@ -859,8 +863,7 @@ static int choose_streams(const Job *j)
             return fail("%s cannot hold %s, which stream %u is: let the name end with .mkv, or "
                         "choose an encoder by -c:a.", j->muxer->long_name, name, i);
         if (!coder) {
-            tell("Stream %u (%s) is left out: %s cannot hold it.\n", i, name,
-                 j->muxer->long_name);
+            tell("Stream %u (%s) is left out: %s cannot hold it.\n", i, name, j->muxer->long_name);
             printed = text("%s -map -0:%u", printed, i);
             continue;
         }
@@ -997,8 +1000,8 @@ int encode_verify(Job *j, Result *r)
 {
     const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(j->in.stream->codecpar->format), *to;
     const char *reference;
-    Sample sample = { 0 };
     Input encode;
+    int step;
 
     if (input_open(&encode, j->verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
         return -1;
@@ -1009,15 +1012,14 @@ int encode_verify(Job *j, Result *r)
                   to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
     if (check_transfer(j) < 0 || check_gpu(j) < 0)
         return -1;
-    sample.nb_frames = encode.nb_units;
-    sample.step      = scoring_step(j, encode.nb_units);
+    step = scoring_step(j, encode.nb_units);
     // in a graph of its own, the reference would wait for the encode, and that for the reference
-    reference        = text("[1:%d]%s,split[s][d];", j->in.stream->index, filters(j, 1));
+    reference = text("[1:%d]%s,split[s][d];", j->in.stream->index, filters(j, 1));
     if (measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
                         LINE_FRAME " -f null -", global_options(j, 0),
                         option("i", "", input_url(j->verify)), input(j, 0, 0),
-                        score(j, reference, text("0:%d", encode.stream->index), sample.step)),
-                &sample, 1, r) < 0)
+                        score(j, reference, text("0:%d", encode.stream->index), step)),
+                &(Sample){ .nb_frames = encode.nb_units, .step = step }, 1, r) < 0)
         return -1;
     r->bytes = encode.bytes;
     return 0;

@@ -294,11 +294,10 @@ static int report_whole(const Result *r)
     const char *path   = job.verify ? job.verify : job.encode;
     const Metric *m    = job.metric;
     // samples may have been a little better
-    const double slack = job.verify ? 0 : job.plan.tolerance;
+    const double slack = job.verify ? 0 : job.plan.tolerance * (m->higher_is_better ? 1 : -1);
     const double score = score_pool(m, job.pool, r, 1), mean = score_mean(m, r);
     const double target = job.plan.target;
-    const int reached  = reaches(m, score,
-                                 target + (m->higher_is_better ? -slack : slack));
+    const int reached  = reaches(m, score, target - slack);
 
     if (job.json)
         json_write("verify-done", STRING("file", path), SCORE(score, mean),

@@ -184,9 +184,6 @@ typedef struct Job {
 
 int options_parse(Job *j, int argc, char **argv);
 
-/// Beginning of the output of `ffmpeg -h encoder=` where there is no such encoder.
-#define NO_ENCODER "Codec '"
-
 /// Set the options of the encoder. @param help output of `ffmpeg -h encoder=`
 int options_take_encoder(Job *j, const char *help);
 

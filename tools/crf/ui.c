@@ -379,24 +379,21 @@ static int64_t parse_duration(const char *string)
     static const double unit[] = { 3600, 60, 1, 0.001 };
     const char *s  = string;
     double seconds = 0, number;
-    unsigned h = 0, m = 0;
     int n = 0;
 
-    if (s[strspn(s, "0123456789.:hms")])
+    if (s[strspn(s, "0123456789.:hms")] || strchr(s, '.') && strrchr(s, ':') > strchr(s, '.'))
         return -1;
-    if (sscanf(s, "%u:%u:%lf%n", &h, &m, &number, &n) == 3 && m < 60 && number < 60 ||
-        (h = 0, sscanf(s, "%u:%lf%n", &m, &number, &n) == 2 && number < 60) ||
-        (m = 0, sscanf(s, "%lf%n", &number, &n) == 1 && !s[n])) {
-        seconds = h * 3600. + m * 60. + number;
-        s += n;
-    } else {
-        for (int i = 0; i < FF_ARRAY_ELEMS(unit); i++)
-            // the m of ms is not that of minutes
-            if (n = 0, sscanf(s, form[i], &number, &n) == 1 && n && (i != 1 || s[n] != 's')) {
-                seconds += number * unit[i];
-                s += n;
-            }
-    }
+    // numbers with colons between them, of which only the last one has a fraction
+    if (!strpbrk(s, "hms"))
+        for (int i = 0; i < 3 && sscanf(s, i ? ":%lf%n" : "%lf%n", &number, &n) == 1 &&
+                        (!i || number < 60); i++, s += n)
+            seconds = seconds * 60 + number;
+    for (int i = 0; i < FF_ARRAY_ELEMS(unit); i++)
+        // the m of ms is not that of minutes
+        if (n = 0, sscanf(s, form[i], &number, &n) == 1 && n && (i != 1 || s[n] != 's')) {
+            seconds += number * unit[i];
+            s += n;
+        }
     return *s || s == string || seconds > 1e9 ? -1 : llrint(seconds * 1e6);
 }
 
@@ -441,13 +438,16 @@ static int take_ffmpegs(Job *j, const char *argument, const char *name, const ch
     return set_other(&j->encoder_options, name, value, 0);
 }
 
-/// Take an option with the word behind it, which may be NULL, or with the value behind its "=".
-/// @return 1 if it took the value, or 0
-static int take_option(Job *j, const char *argument, const char *value, int is_joined)
+/// Take an option, whose value is the next word, or behind its "=" if it is joined to it.
+/// @return 1 if it took a value, or 0
+static int take_option(Job *j, const char *word, const char *next, int is_joined)
 {
-    const char *name    = canonical_name(argument), *metric;
-    const AVOption *opt = av_opt_find(j, name, NULL, 0, 0);
-    const Metric *m     = metrics;
+    const char *equals   = is_joined ? strchr(word, '=') : NULL, *metric;
+    const char *argument = equals ? text("%.*s", (int)(equals - word), word) : word;
+    const char *value    = equals ? equals + 1 : is_joined ? NULL : next;
+    const char *name     = canonical_name(argument);
+    const AVOption *opt  = av_opt_find(j, name, NULL, 0, 0);
+    const Metric *m      = metrics;
 
     if (!opt && (name[1] == '-' || !strcmp(name, "-vv") ||
                  av_opt_find(j, text("-%s", name), NULL, 0, 0)))
@@ -460,14 +460,8 @@ static int take_option(Job *j, const char *argument, const char *value, int is_j
         return fail("%s needs a value.", argument);
     if (!opt)
         return take_ffmpegs(j, argument, name + 1, value);
-    if (!strcmp(name, "--enc")) {
-        const char *option = text("-%s", value + strspn(value, "-"));
-        char *end = strchr(option, '=');
-
-        if (end)
-            *end++ = 0;
-        return take_option(j, option, end, 1) < 0 ? -1 : 1;
-    }
+    if (!strcmp(name, "--enc"))
+        return take_option(j, text("-%s", value + strspn(value, "-")), NULL, 1) < 0 ? -1 : 1;
     if (!strcmp(name, "--svt"))
         return set_other(&j->encoder_options, "svtav1-params",
                          text("%s%s", av_dict_get(j->encoder_options, "svtav1-params", NULL, 0) ?
@@ -595,7 +589,7 @@ char *output_name(const char *path, const char *ending)
 int options_parse(Job *j, int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "", *before = NULL;
-    int ret;
+    int ret, is_joined;
 
     j->class = &class;
     av_opt_set_defaults(j);
@@ -611,14 +605,12 @@ int options_parse(Job *j, int argc, char **argv)
                     "%s.", first, first);
     // commands of ab-av1
     for (int i = 1 + !!av_match_name(first, "auto-encode,crf-search,sample-encode"); i < argc;
-         i += 1 + ret) {
+         i += 1 + (ret && !is_joined)) {
         const char *input = j->input;
-        const char *end   = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');
 
-        if (end)
-            ret = FFMIN(take_option(j, text("%.*s", (int)(end - argv[i]), argv[i]), end + 1, 1), 0);
-        else if (*argv[i] == '-' && argv[i][1])
-            ret = take_option(j, argv[i], argv[i + 1], 0);
+        is_joined = !strncmp(argv[i], "--", 2) && strchr(argv[i], '=');
+        if (*argv[i] == '-' && argv[i][1])
+            ret = take_option(j, argv[i], argv[i + 1], is_joined);
         else if (j->encode)
             ret = fail("'%s' is a second output: ffcrf takes one input, with -i, and one output. "
                        "Run it once per file, and quote names with spaces.", argv[i]);
@@ -664,9 +656,6 @@ int options_take_encoder(Job *j, const char *help)
 
     while (!strstr(j->encoder, known->name))
         known++;
-    if (av_strstart(help, NO_ENCODER, NULL))
-        return fail("This ffmpeg has no encoder '%s': `ffmpeg -encoders` lists those it has.",
-                    j->encoder);
     // ffmpeg ignores options of another encoder
     if (strcmp(known->crf_option, "global_quality") &&
         !strstr(help, text("\n  -%s ", known->crf_option)))
