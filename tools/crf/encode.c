@@ -391,7 +391,6 @@ int encode_init(Job *j)
     // the second one ends at once
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
     const struct sigaction alarm  = { .sa_handler = handle_alarm, .sa_flags = SA_RESTART };
-    struct sigaction hang_up;
     char folder[PATH_MAX] = "";
     const char *beside, *help, *found = find_ffmpeg(getenv("PATH"));
 
@@ -409,7 +408,7 @@ int encode_init(Job *j)
     sigaction(SIGALRM, &alarm, NULL);
     sigaction(SIGINT,  &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    if (!sigaction(SIGHUP, NULL, &hang_up) && hang_up.sa_handler != SIG_IGN)    // nohup
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN)     // nohup
         sigaction(SIGHUP, &action, NULL);
     if (readlink("/proc/self/exe", folder, sizeof(folder) - 1) > 0)
         *strrchr(folder, '/') = 0;
@@ -676,8 +675,7 @@ static int check_reference(const Job *j, const Sample *sample)
 /// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost,
 /// or may be paired with the wrong frame.
 /// @return 1 if the result is from the cache
-static int measure(const Job *j, const char *command, const Sample *sample, int is_whole,
-                   Result *r)
+static int measure(const Job *j, const char *command, const Sample *sample, int is_whole, Result *r)
 {
     const int64_t begin = av_gettime_relative();
     const int step      = sample->step;

@@ -334,8 +334,7 @@ static int is_option(Job *j, const char *argument)
 {
     const char *name = text("%.*s", (int)strcspn(argument, "="), argument);
 
-    return *name == '-' && (strcmp(canonical_name(name), name) ||
-                            av_opt_find(j, name, NULL, 0, 0));
+    return *name == '-' && (strcmp(canonical_name(name), name) || av_opt_find(j, name, NULL, 0, 0));
 }
 
 /// The Levenshtein distance, if it is below a limit; otherwise any number from that on.
@@ -497,8 +496,7 @@ static int assign_options(Job *j)
                   AV_OPT_SEARCH_FAKE_OBJ | search)
     j->encoder_options = NULL;
     while ((e = av_dict_iterate(all, e))) {
-        const int of_muxer = HAS(format, 0) ||
-                             j->muxer->priv_class && HAS(j->muxer->priv_class, 0);
+        const int of_muxer = HAS(format, 0) || j->muxer->priv_class && HAS(j->muxer->priv_class, 0);
         const int of_codec = HAS(codec, AV_OPT_SEARCH_CHILDREN) ||
                              !HAS(format, AV_OPT_SEARCH_CHILDREN);
         const int is_list  = strstr(e->key, "-params") || strstr(e->key, "opts");
