@@ -27,7 +27,7 @@ steps() {
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
 }
 # What is for the overlay alone.
-left_out='^(tools/|tests/(extra|tools|gpu)|tests/(common|ffcrf|model|package|scripts)\.sh|'
+left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
 left_out+='tests/fate/(ffcrf|score_tools)|tests/filters/report|tests/ref/fate/(ffcrf|report)|'
 left_out+='doc/(benchmarks|install|model|quality-|scores|ffcrf)|libavfilter/Makefile.snippet)'
 

@@ -458,8 +458,7 @@ crf_samples(){
         case ${pool} in
         mean)  right=$(jq -s 'add / length' ${tmp}/scores) ;;
         worst) right=$(sample .score | sort -n | head -n 1) ;;
-        *)     right=$(jq -s "(${pool#p} / 100 * (length - 1)) as \$at | (\$at | floor) as \$i |
-                              .[\$i] + (.[\$i + 1] - .[\$i]) * (\$at - \$i)" ${tmp}/scores) ;;
+        *)     right=$(jq -s ".[(length * ${pool#p} / 100 | ceil) - 1]" ${tmp}/scores) ;;
         esac
         yes_if "${pool} of $(wc -l < ${tmp}/scores)" "($(done_ .score) - ${right}) ^ 2 < 1e-10"
     done

@@ -111,21 +111,21 @@ mutants() {
   tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
   tools/crf/search.c          @ s/prior \/ 2, prior \* 2/prior, prior/ @ ffcrf-choice
   tools/crf/encode.c          @ s/\[x\]null%s\[e\]/[x]loop=1:1:0%s[e]/ @ ffcrf-pairs
-  tools/crf/encode.c          @ s/ || l.nb_packets \&\& l.nb_packets != l.nb_frames// @ ffcrf-pairs
+  tools/crf/encode.c          @ s/ || r->nb_packets \&\& r->nb_packets != r->nb_source// @ ffcrf-pairs
   tools/crf/encode.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
-  tools/crf/encode.c          @ s/(entry \&\& !is_kept)/(entry \&\& !is_kept \&\& nb_frames > 25)/ @ ffcrf-resume
+  tools/crf/encode.c          @ s/(entry \&\& !is_cached)/(entry \&\& !is_cached \&\& r->nb_frames > 25)/ @ ffcrf-resume
   tools/crf/encode.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
-  tools/crf/encode.c          @ s/= l.nb_decoded \/ step/= most/ @ ffcrf-metrics
+  tools/crf/encode.c          @ s/FFMAX(r->nb_frames \/ step/FFMAX((r->nb_frames + step - 1) \/ step/ @ ffcrf-metrics
   tools/crf/encode.c          @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
   tools/crf/ui.c              @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
   tools/crf/encode.c          @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
   tools/crf/ui.c              @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
   tools/crf/ui.c              @ s/"?,L,accurate_seek,an,/"?,L,accurate_seek,/ @ ffcrf-options
   tools/crf/ui.c              @ s/ || j->input != before// @ ffcrf-refusals
-  tools/crf/ui.c              @ s/h \* width > /h * width < / @ ffcrf-abav1
-  tools/crf/ui.c              @ s/HAS(format, 0) || private/private/ @ ffcrf-abav1
-  tools/crf/encode.c          @ s/part : 1 - part/1 - part : part/ @ ffcrf-samples
-  tools/crf/encode.c          @ s/reaches(&m->scale, worst, mean)/reaches(\&m->scale, mean, worst)/ @ ffcrf-samples
+  tools/crf/encode.c          @ s/h \* width > /h * width < / @ ffcrf-abav1
+  tools/crf/ui.c              @ s/HAS(format, 0) ||/0 ||/ @ ffcrf-abav1
+  tools/crf/encode.c          @ s/rank - 1 : all.nb_scores - rank/all.nb_scores - rank : rank - 1/ @ ffcrf-samples
+  tools/crf/encode.c          @ s/reaches(m, worst, mean)/reaches(m, mean, worst)/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
   tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate

@@ -1,7 +1,7 @@
 # The search for a CRF: its choice of CRFs, and tests/ffcrf.sh.
 
-fate-ffcrf-choice: tools/crf/tests/search$(EXESUF)
-fate-ffcrf-choice: RUN = run tools/crf/tests/search$(EXESUF)
+fate-ffcrf-choice: tests/ffcrf_search$(EXESUF)
+fate-ffcrf-choice: RUN = run tests/ffcrf_search$(EXESUF)
 fate-ffcrf-choice: CMP = oneline
 fate-ffcrf-choice: REF = all end at the best CRF
 

@@ -141,9 +141,9 @@ double score_mean(const Metric *m, const Result *r)
     double sum = 0;
 
     for (int i = 0; i < r->nb_scores; i++)
-        sum += m->scale.is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
+        sum += m->is_in_decibels ? pow(10, -r->score[i] / 20) : r->score[i];
     sum /= r->nb_scores;
-    return m->scale.is_in_decibels ? -20 * log10(sum) : sum;
+    return m->is_in_decibels ? -20 * log10(sum) : sum;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -153,27 +153,25 @@ static int compare_doubles(const void *a, const void *b)
 
 double score_pool(const Metric *m, const char *pool, const Result *sample, int nb)
 {
-    // a percentile is the value that so many of all are worse than; linear between ranks
-    const double part = atoi(pool + 1) / 100.;
-    double worst = m->scale.best, place;
+    double worst = m->best;
     Result all   = { 0 };
     int rank;
 
     for (int i = 0; i < nb; i++) {
         const double mean = score_mean(m, &sample[i]);
 
-        worst = reaches(&m->scale, worst, mean) ? mean : worst;
+        worst = reaches(m, worst, mean) ? mean : worst;
         for (int j = 0; j < sample[i].nb_scores; j++)
             score_add(&all, sample[i].score[j]);
     }
     if (*pool == 'w')
         return worst;
-    if (*pool == 'm' || all.nb_scores == 1)
+    if (*pool == 'm')
         return score_mean(m, &all);
+    // a percentile is by the nearest rank from the worst score, as in the summaries of the filters
     qsort(all.score, all.nb_scores, sizeof(*all.score), compare_doubles);
-    place = (m->scale.higher_is_better ? part : 1 - part) * (all.nb_scores - 1);
-    rank  = FFMIN(place, all.nb_scores - 2);
-    return all.score[rank] + (all.score[rank + 1] - all.score[rank]) * (place - rank);
+    rank = (all.nb_scores * (int64_t)atoi(pool + 1) + 99) / 100;
+    return all.score[m->higher_is_better ? rank - 1 : all.nb_scores - rank];
 }
 
 int scoring_step(const Job *j, int nb_frames)
@@ -207,57 +205,37 @@ static struct {
     volatile sig_atomic_t idle;     ///< checks since the last line of output and use of CPU time
 } watch;
 
-typedef struct FFmpegOutput {
-    const char **answer;        ///< gets all lines, if it is not NULL
-    const Metric *metric;
-    int expected;               ///< number of frames for the progress meter
-    FILE *kept;                 ///< gets the known lines, if it is not NULL
-    int nb_frames, nb_packets, nb_decoded;
-    int64_t bytes;
-    double seconds;
-    Result planes[128];         ///< by the letter of a plane; the first is of all
-} FFmpegOutput;
-
-static void parse_line(FFmpegOutput *l, const char *line)
+/// Read the output of ffmpeg: the scores are those of the worst plane, as in xpsnr's own summary.
+static Result parse_output(const Metric *m, const char *lines)
 {
+    Result planes[128] = { 0 };     // by the letter before the "="
+    Result r = { 0 };
+    char *rest, *line = av_strtok(text("%s", lines), "\n", &rest);
     const char *value;
 
-    if (l->answer) {
-        *l->answer = text("%s%s", *l->answer, line);
-        return;
+    for (; line; line = av_strtok(NULL, "\n", &rest)) {
+        if (!strcmp(line, LINE_FRAME)) {
+            r.nb_source++;
+        } else if (!strcmp(line, LINE_DECODED)) {
+            r.nb_frames++;
+        } else if (av_strstart(line, LINE_PACKET, &value)) {
+            r.nb_packets++;
+            r.bytes += atoll(value);
+        } else if (av_strstart(line, LINE_SECONDS, &value)) {
+            r.seconds = atof(value);
+        } else if (av_strstart(line, m->key, NULL) && (value = strchr(line, '='))) {
+            // decibels are infinite where planes are equal
+            score_add(&planes[value[-1] & 127], FFMIN(strtod(value + 1, NULL),
+                                                      m->is_in_decibels ? 100 : INFINITY));
+        }
     }
-    if (!strcmp(line, LINE_FRAME "\n")) {
-        l->nb_frames++;
-    } else if (av_strstart(line, LINE_PACKET, &value)) {
-        l->nb_packets++;
-        l->bytes += atoll(value);
-    } else if (!strcmp(line, LINE_DECODED "\n")) {
-        progress_show(++l->nb_decoded, l->expected);
-    } else if (av_strstart(line, LINE_SECONDS, &value)) {
-        l->seconds = strchr(value, '\n') ? atof(value) : 0;
-    } else if (av_strstart(line, l->metric->key, &value)) {
-        const int plane = value[1] == '=' ? *value & 127 : 0;
-
-        // decibels are infinite where planes are equal
-        score_add(&l->planes[plane], FFMIN(strtod(value + (plane ? 2 : 0), NULL),
-                                           l->metric->scale.is_in_decibels ? 100 : INFINITY));
-    } else {
-        return;
-    }
-    if (l->kept)
-        fputs(line, l->kept);
-}
-
-static void read_output(FFmpegOutput *l, FILE *f)
-{
-    char line[1024];
-
-    while (fgets(line, sizeof(line), f)) {
-        watch.idle = 0;
-        parse_line(l, line);
-    }
-    progress_end();
-    fclose(f);
+    for (int i = 0; i < FF_ARRAY_ELEMS(planes); i++)
+        if (planes[i].nb_scores && (!r.nb_scores ||
+            reaches(m, score_mean(m, &r), score_mean(m, &planes[i])))) {
+            r.score     = planes[i].score;
+            r.nb_scores = planes[i].nb_scores;
+        }
+    return r;
 }
 
 // ---- processes ----
@@ -289,14 +267,17 @@ static void handle_alarm(int number)
 static const char *first_error;
 
 /// Run a command of a shell. When it has ended, what it wrote to standard error is printed.
+/// @param nb_frames expected number of decoded frames, for the progress meter
+/// @param lines     set to its standard output, less the metadata of no use
 /// @return the exit status, or -1 after a message
-static int run(const Job *j, const char *command, FFmpegOutput *l)
+static int run(const Job *j, const char *command, int nb_frames, const char **lines)
 {
     const struct itimerval second = { { 1 }, { 1 } }, never = { { 0 } };
     const pid_t parent = getpid();
-    FILE *errors = tmpfile();
+    FILE *errors = tmpfile(), *output, *kept;
     char line[1024];
-    int fd[2], status = 0;
+    size_t size;
+    int fd[2], status = 0, nb_decoded = 0;
 
     first_error = "";
     watch.idle  = 0;
@@ -317,7 +298,18 @@ static int run(const Job *j, const char *command, FFmpegOutput *l)
     if (!j->in.is_live && !clock_getcpuclockid(watch.pid, &watch.clock))
         setitimer(ITIMER_REAL, &second, NULL);
     close(fd[1]);
-    read_output(l, checked(fdopen(fd[0], "r")));
+    output = checked(fdopen(fd[0], "r"));
+    kept   = checked(open_memstream((char **)lines, &size));
+    while (fgets(line, sizeof(line), output)) {
+        watch.idle = 0;
+        if (!strcmp(line, LINE_DECODED "\n"))
+            progress_show(++nb_decoded, nb_frames);
+        if (!av_strstart(line, "lavfi.", NULL) || av_strstart(line, j->metric->key, NULL))
+            fputs(line, kept);
+    }
+    progress_end();
+    fclose(output);
+    fclose(kept);
     while (waitpid(watch.pid, &status, 0) < 0 && errno == EINTR)
         ;
     setitimer(ITIMER_REAL, &never, NULL);
@@ -340,13 +332,13 @@ static int run(const Job *j, const char *command, FFmpegOutput *l)
 }
 
 /// Run a command that does what was asked for.
-static int run_job(const Job *j, const char *command, FFmpegOutput *l)
+static int run_job(const Job *j, const char *command, int nb_frames, const char **lines)
 {
     int ret;
 
     if (av_match_name(j->loglevel, "verbose,debug,trace"))
         tell("%s\n", command);
-    ret = run(j, command, l);
+    ret = run(j, command, nb_frames, lines);
     return ret <= 0 ? ret : fail("ffmpeg failed: %s", first_error);
 }
 
@@ -355,27 +347,22 @@ const char *shell_quote(const char *string)
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_-+=:,./@%";
     const uint8_t *next = string, *end = next + strlen(string);
-    char *format = checked(av_malloc(4 * strlen(string) + 1)), *f = format, *quoted;
+    const char *format = "";
+    char *quoted;
     int is_printable = 1;
+    int32_t code;
 
     if (*string && !string[strspn(string, plain)])
         return string;
+    while (next < end)
+        is_printable &=
+            av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) >= 0 &&
+            code >= 32 && (code < 127 || code >= 160);
     // newlines at the end would be lost in $()
-    while (end > next && end[-1] == '\n')
+    while (!is_printable && end > (const uint8_t *)string && end[-1] == '\n')
         end--;
-    while (next < end) {
-        const uint8_t *begin = next;
-        int32_t code;
-        const int is_control =
-            av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0 ||
-            code < 32 || code >= 127 && code < 160;
-
-        is_printable &= !is_control;
-        for (; begin < next; begin++)
-            f += sprintf(f, is_control || *begin == '\'' || *begin == '\\' ? "\\%03o" :
-                         *begin == '%' ? "%%%%" : "%c", *begin);
-    }
-    *f = 0;
+    for (next = string; next < end; next++)
+        format = text(*next != '%' && strchr(plain, *next) ? "%s%c" : "%s\\%03o", format, *next);
     if (av_escape(&quoted, is_printable ? string : (const char *)end, NULL, AV_ESCAPE_MODE_QUOTE,
                   0) < 0)
         checked(NULL);
@@ -385,20 +372,17 @@ const char *shell_quote(const char *string)
 /// Ask for what ffmpeg prints with these options. @return its exit status, or -1
 static int ffmpeg_ask(const Job *j, const char *options, const char **answer)
 {
-    *answer = "";
-    return run(j, text("%s -nostdin -v quiet %s", shell_quote(j->ffmpeg), options),
-               &(FFmpegOutput){ answer });
+    return run(j, text("%s -nostdin -v quiet %s", shell_quote(j->ffmpeg), options), 0, answer);
 }
 
 /// @return the path of ffmpeg in one of some folders, or NULL
 static const char *find_ffmpeg(const char *folders)
 {
-    for (int size; folders && *folders; folders += size + !!folders[size]) {
-        const char *path = text("%.*s/ffmpeg", size = strcspn(folders, ":"), folders);
+    char *rest, *folder = av_strtok(text("%s", folders ? folders : ""), ":", &rest);
 
-        if (!access(path, X_OK))
-            return path;
-    }
+    for (; folder; folder = av_strtok(NULL, ":", &rest))
+        if (!access(text("%s/ffmpeg", folder), X_OK))
+            return text("%s/ffmpeg", folder);
     return NULL;
 }
 
@@ -407,7 +391,6 @@ int encode_init(Job *j)
     // the second one ends at once
     const struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESETHAND };
     const struct sigaction alarm  = { .sa_handler = handle_alarm, .sa_flags = SA_RESTART };
-    struct sigaction hang_up;
     char folder[PATH_MAX] = "";
     const char *beside, *help, *found = find_ffmpeg(getenv("PATH"));
 
@@ -425,7 +408,7 @@ int encode_init(Job *j)
     sigaction(SIGALRM, &alarm, NULL);
     sigaction(SIGINT,  &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    if (!sigaction(SIGHUP, NULL, &hang_up) && hang_up.sa_handler != SIG_IGN)    // nohup
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN)     // nohup
         sigaction(SIGHUP, &action, NULL);
     if (readlink("/proc/self/exe", folder, sizeof(folder) - 1) > 0)
         *strrchr(folder, '/') = 0;
@@ -464,77 +447,64 @@ static const char *find_cache_folder(void)
     const char *home = getenv("HOME");
     char *folder = own && *own ? text("%s/", own) : xdg && *xdg ? text("%s/ffcrf/", xdg) :
                    home && *home ? text("%s/.cache/ffcrf/", home) : NULL;
-    struct stat s;
 
     for (char *p = folder; p && (p = strchr(p + 1, '/')); *p = '/') {
         *p = 0;
         mkdir(folder, 0777);
     }
-    if (folder && !stat(folder, &s))
+    if (folder && !access(folder, F_OK))
         return folder;
     tell("Cache disabled: %s%s. Set FFCRF_CACHE to a writable folder.\n",
          folder ? "cannot create " : "HOME is not set", folder ? folder : "");
     return NULL;
 }
 
-/// Add size, time and inode of a file, if it is one.
-static const char *add_file(const char *all, const char *path)
+/// Size, time and inode of each file that is named in a list.
+static const char *file_states(const char *list, const char *separators)
 {
+    char *rest, *path = av_strtok(text("%s", list), separators, &rest);
+    const char *all = "";
     struct stat s;
 
-    return !strncmp(path, "/dev/", 5) || stat(path, &s) < 0 || !S_ISREG(s.st_mode) ? all :
-           text("%s %"PRId64" %"PRId64".%ld %"PRIu64, all, (int64_t)s.st_size,
-                (int64_t)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec, (uint64_t)s.st_ino);
-}
-
-/// Add the files that are named by words.
-static const char *add_files(const char *all, const char *words)
-{
-    for (int size; *words; words += size + !!words[size]) {
-        size = strcspn(words, " \t\n'\"=:,;[]()");
-        all  = add_file(all, text("%.*s", size, words));
-    }
+    for (; path; path = av_strtok(NULL, separators, &rest))
+        if (strncmp(path, "/dev/", 5) && !stat(path, &s) && S_ISREG(s.st_mode))
+            all = text("%s %"PRId64" %"PRId64".%ld %"PRIu64, all, (int64_t)s.st_size,
+                       (int64_t)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec, (uint64_t)s.st_ino);
     return all;
 }
 
 /// Everything that the result of a command depends on.
 static const char *cache_key(const Job *j, const char *command)
 {
+    static const char words[] = " \t\n'\"=:,;[]()";
     static const char *files;
+    const char *libraries;
 
     if (!files) {
-        const char *libraries = "";
-
         // the dynamic linker lists what it would load
         run(j, text("env LD_TRACE_LOADED_OBJECTS=1 %s -nostdin -v quiet -version",
-                    shell_quote(j->ffmpeg)), &(FFmpegOutput){ &libraries });
-        files = add_file(add_file(add_files("", libraries), "/proc/self/exe"), j->ffmpeg_path);
-        files = add_file(files, j->input);
+                    shell_quote(j->ffmpeg)), 0, &libraries);
+        files = text("%s%s", file_states(libraries, words), file_states(
+                     text("/proc/self/exe\n%s\n%s", j->ffmpeg_path, j->input), "\n"));
     }
     // lookup tables and subtitles of filters are files, too
-    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s", CACHE_FORMAT, j->ffmpeg_version, command,
-                j->in.hash[0], j->in.hash[1], add_files(files, command));
+    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s%s", CACHE_FORMAT, j->ffmpeg_version, command,
+                j->in.hash[0], j->in.hash[1], files, file_states(command, words));
 }
 
 /// An entry begins with the hash of its key and of the lines after it.
-static const char *cache_seal(const char *key, const char *lines)
+/// @return these lines, or NULL if there is no entry, or a damaged one
+static const char *cache_get(const char *path, const char *key)
 {
-    return text("%s\n", hash_text(text("%s%s", key, lines)));
-}
-
-/// @return the lines of an entry, or NULL if there is none, or a damaged one
-static char *cache_get(const char *path, const char *key)
-{
-    FILE *f = fopen(path, "r");
-    char *all = NULL, *lines;
+    FILE *f     = fopen(path, "r");
+    char *lines = NULL, *all = NULL;
     size_t size = 0;
 
-    if (!f)
-        return NULL;
-    if (getdelim(&all, &size, 0, f) < 0 || !(lines = strchr(all, '\n')) ||
-        !av_strstart(all, cache_seal(key, lines + 1), NULL))
+    if (f && getdelim(&all, &size, 0, f) >= 0 && (lines = strchr(all, '\n')) &&
+        !av_strstart(all, hash_text(text("%s%s", key, lines + 1)), NULL))
         lines = NULL;
-    fclose(f);
+    if (f)
+        fclose(f);
     return lines ? lines + 1 : NULL;
 }
 
@@ -542,7 +512,7 @@ static void cache_put(const char *path, const char *key, const char *lines)
 {
     const char *temporary = text("%s.%d.tmp", path, getpid());
     FILE *f = fopen(temporary, "w");
-    int ret = f ? fprintf(f, "%s%s", cache_seal(key, lines), lines) : -1;
+    int ret = f ? fprintf(f, "%s\n%s", hash_text(text("%s%s", key, lines)), lines) : -1;
 
     // it gets its name when it is complete
     if (f && fclose(f) || ret < 0 || rename(temporary, path) < 0) {
@@ -619,6 +589,22 @@ static const char *encoder(const Job *j, double crf, const char *stream)
                 all_options(j->encoder_options, stream), stream, stream);
 }
 
+/// The filter of --vmaf-scale with a comma before it, or "".
+static const char *vmaf_scale(const Job *j)
+{
+    const int w = j->coded->width, h = j->coded->height, is_auto = j->scale[0] == SCALE_AUTO;
+    const int is_4k  = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
+                       !strcmp(j->model, "v1") && h > 1440;
+    const int width  = !is_auto ? j->scale[0] : is_4k ? 3840 : 1920;
+    const int height = !is_auto ? j->scale[1] : is_4k ? 2160 : 1080;
+
+    if (!width || is_auto && (w >= 0.9 * width || h >= 0.9 * height))
+        return "";
+    // the side that fills the size is scaled to it, the other keeps the shape
+    return (int64_t)h * width > (int64_t)w * height ?
+           text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
+}
+
 /**
  * Pair the frames of [encode] with those of [s] by number, and print the scores of one of each
  * step frames: the encode's frames go to [c], compared ones to [o].
@@ -633,7 +619,7 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
     const char *model   = !strcmp(j->model, "4k")    ? "vmaf_v1.0.16_1d5h_2160" :
                           !strcmp(j->model, "phone") ? "vmaf_v1.0.16_5d0h" : j->model;
     // the position in each step changes: encoders repeat their types of frames with a period
-    const char *rest    = step < 2 || is_vmaf ? options_vmaf_scale(j) :
+    const char *rest    = step < 2 || is_vmaf ? vmaf_scale(j) :
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
@@ -645,11 +631,10 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
     // with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
     graph = text("%s[%s]settb=1/25,setpts=N,split[c][x];[x]null%s[e];[s]settb=1/25,setpts=N%s[r];"
                  "%s%s%s=eof_action=pass%s,metadata=print:file=/dev/stdout:direct=1[o]",
-                 graph, encode, rest, rest, m->scale.is_in_decibels ? "[r][e]" : "[e][r]", m->name,
+                 graph, encode, rest, rest, m->is_in_decibels ? "[r][e]" : "[e][r]", m->name,
                  j->gpu_format ? "_cuda" : "", options);
     return text("%s -map '[c]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt " LINE_DECODED
-                " -f null - -map '[o]'" PASS " -f null -",
-                option("filter_complex", "", graph));
+                " -f null - -map '[o]'" PASS " -f null -", option("filter_complex", "", graph));
 }
 
 // ---- scores of an encode ----
@@ -671,32 +656,30 @@ static const char *part_graph(const Job *j)
 /// let encoder and filters wait for each other.
 static int check_reference(const Job *j, const Sample *sample)
 {
-    FFmpegOutput l = { .metric = j->metric, .expected = sample->nb_frames };
+    const char *lines;
+    Result r;
 
     if (run_job(j, text("%s%s%s -map '[a]'" PASS " -stats_enc_pre /dev/fd/1 -stats_enc_pre_fmt "
                         LINE_DECODED " -f null - -map '[s]'" PASS " -stats_enc_pre pipe:1 "
                         "-stats_enc_pre_fmt " LINE_FRAME " -f null -", global_options(j, 0),
                         input(j, sample->start, sample->duration),
-                        option("filter_complex", "", part_graph(j))), &l) < 0)
+                        option("filter_complex", "", part_graph(j))),
+                sample->nb_frames, &lines) < 0)
         return -1;
-    return l.nb_decoded == l.nb_frames ? 0 :
+    r = parse_output(j->metric, lines);
+    return r.nb_frames == r.nb_source ? 0 :
            fail("-vf makes %d frames, and --reference-vfilter %d: they cannot be paired. Leave out "
-                "what drops or adds frames.", l.nb_decoded, l.nb_frames);
+                "what drops or adds frames.", r.nb_frames, r.nb_source);
 }
 
 /// Run a command and read its scores, unless they are in the cache. It fails if a frame got lost,
 /// or may be paired with the wrong frame.
 /// @return 1 if the result is from the cache
-static int measure(const Job *j, const char *command, const Sample *sample, int is_whole,
-                   Result *r)
+static int measure(const Job *j, const char *command, const Sample *sample, int is_whole, Result *r)
 {
-    const Metric *m     = j->metric;
-    const int step      = sample->step;
     const int64_t begin = av_gettime_relative();
-    FFmpegOutput l      = { .metric = m, .expected = sample->nb_frames };
-    const char *key, *entry = NULL;
-    char *lines = NULL;
-    size_t size;
+    const int step      = sample->step;
+    const char *key, *entry = NULL, *lines = NULL;
     int is_cached;
 
     if (!is_whole && j->cache && cache_folder && !*cache_folder)
@@ -707,39 +690,26 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
         lines = cache_get(entry, key);
     }
     is_cached = !!lines;
-    if (lines) {
-        read_output(&l, checked(fmemopen(lines, strlen(lines), "r")));
-    } else {
-        l.kept = checked(open_memstream(&lines, &size));
+    if (!is_cached) {
         if (j->reference && !j->verify && check_reference(j, sample) < 0 ||
-            run_job(j, command, &l) < 0)
+            run_job(j, command, sample->nb_frames, &lines) < 0)
             return -1;
-        l.seconds = (av_gettime_relative() - begin) / 1e6;
-        fprintf(l.kept, LINE_SECONDS "%f\n", l.seconds);
-        fclose(l.kept);
+        lines = text("%s" LINE_SECONDS "%f\n", lines, (av_gettime_relative() - begin) / 1e6);
     }
-    *r = l.planes[0];
-    // the plane that is worst over all frames, as in xpsnr's own summary
-    for (int i = 0; i < FF_ARRAY_ELEMS(l.planes); i++)
-        if (l.planes[i].nb_scores && (!r->nb_scores ||
-            reaches(&m->scale, score_mean(m, r), score_mean(m, &l.planes[i]))))
-            *r = l.planes[i];
-    r->seconds   = l.seconds;
-    r->bytes     = l.bytes;
-    r->nb_frames = l.nb_decoded;
-    if (l.nb_frames != l.nb_decoded || l.nb_packets && l.nb_packets != l.nb_frames)
+    *r = parse_output(j->metric, lines);
+    if (r->nb_source != r->nb_frames || r->nb_packets && r->nb_packets != r->nb_source)
         return fail("The encode has %d frames%s, and its reference has %d frames: they cannot be "
-                    "paired. %s", l.nb_decoded,
-                    l.nb_packets ? text(" in %d packets", l.nb_packets) : "", l.nb_frames,
+                    "paired. %s", r->nb_frames,
+                    r->nb_packets ? text(" in %d packets", r->nb_packets) : "", r->nb_source,
                     j->verify ? "Give the part, -vf and -r that the encode was made with."
                               : "Leave out what drops or adds frames.");
     // an incomplete step at the end may have no score
-    if (r->nb_scores < FFMAX(l.nb_decoded / step, 1) ||
-        r->nb_scores > (l.nb_decoded + step - 1) / step)
+    if (r->nb_scores < FFMAX(r->nb_frames / step, 1) ||
+        r->nb_scores > (r->nb_frames + step - 1) / step)
         return fail("%d of %d frames were scored, and not one of each %d.", r->nb_scores,
-                    l.nb_decoded, step);
-    if (!isfinite(score_mean(m, r)))
-        return fail("%s has no score for this video: choose another metric.", m->name);
+                    r->nb_frames, step);
+    if (!isfinite(score_mean(j->metric, r)))
+        return fail("%s has no score for this video: choose another metric.", j->metric->name);
     if (entry && !is_cached)
         cache_put(entry, key, lines);
     return is_cached;
@@ -750,14 +720,14 @@ static int measure(const Job *j, const char *command, const Sample *sample, int 
 /// Score on a GPU only if one can. @return 0, or -1 if the one that was asked for cannot
 static int check_gpu(Job *j)
 {
-    const char *const gpu = j->gpu, *metric = j->metric->name, *format = NULL, *ignored;
+    const char *const gpu = j->gpu, *metric = j->metric->name, *ignored;
+    const int pix_fmt     = j->coded->format;
+    const char *format    = pix_fmt == AV_PIX_FMT_YUV420P10 ? "p010" :
+                            pix_fmt == AV_PIX_FMT_YUV420P || pix_fmt == AV_PIX_FMT_YUVJ420P ?
+                            "nv12" : NULL;
 
     if (!strcmp(gpu, "off"))
         return 0;
-    if (j->coded->format == AV_PIX_FMT_YUV420P || j->coded->format == AV_PIX_FMT_YUVJ420P)
-        format = "nv12";
-    else if (j->coded->format == AV_PIX_FMT_YUV420P10)
-        format = "p010";
     if (format && !*j->upload && !j->mixed_depth &&
         !ffmpeg_ask(j, text("-v %s -init_hw_device cuda=gpu:%d -filter_hw_device gpu -f lavfi "
                                "-i color=s=320x320:d=0.04 -vf format=%s,hwupload,split,%s_cuda "
@@ -772,120 +742,53 @@ static int check_gpu(Job *j)
     return 0;
 }
 
+/// Ask for the options of an encoder. @return -1 after a message if there is no such encoder
+static int ask_encoder(const Job *j, const char *name, const char *option, const char **help)
+{
+    if (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(name)), help) < 0)
+        return -1;
+    return !av_strstart(*help, "Codec '", NULL) ? 0 :
+           fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those it has.",
+                name, option);
+}
+
 static int find_encoder(Job *j)
 {
     static const char *const defaults[] = { "libsvtav1", "libx265", "libx264" };
-    const int nb     = j->encoder ? 1 : FF_ARRAY_ELEMS(defaults);
-    const char *help = "";
     const AVDictionaryEntry *e = NULL;
+    const char *help = "";
 
-    for (int i = 0; i < nb && !strstr(help, "-crf "); i++) {
-        j->encoder = nb == 1 ? j->encoder : defaults[i];
-        if (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(j->encoder)), &help) < 0)
+    for (int i = 0; !j->encoder; i++)
+        if (ffmpeg_ask(j, text("-h encoder=%s", defaults[i]), &help) < 0)
             return -1;
-    }
-    if (options_take_encoder(j, help) < 0)
+        else if (strstr(help, "-crf ") || i == FF_ARRAY_ELEMS(defaults) - 1)
+            j->encoder = defaults[i];
+    if (ask_encoder(j, j->encoder, "c:v", &help) < 0 || options_take_encoder(j, help) < 0)
         return -1;
     while ((e = av_dict_get(j->other_options, "c:", e, AV_DICT_IGNORE_SUFFIX)))
-        if (strcmp(e->value, "copy") &&
-            (ffmpeg_ask(j, text("-h encoder=%s", shell_quote(e->value)), &help) < 0 ||
-             av_strstart(help, NO_ENCODER, NULL)))
-            return fail("This ffmpeg has no encoder '%s' for -%s: `ffmpeg -encoders` lists those "
-                        "it has.", e->value, e->key);
+        if (strcmp(e->value, "copy") && ask_encoder(j, e->value, e->key, &help) < 0)
+            return -1;
     return 0;
 }
 
 /// Let the muxer of an output begin a file with the encode's stream: ffmpeg may wait forever for
 /// one that has failed, and what muxers accept depends on more than the codec.
-static int check_muxer(const Job *j, const char *output, const char *to)
+static int check_muxer(const Job *j, const char *to)
 {
-    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
     AVDictionary *options = NULL;
     AVFormatContext *out;
     AVStream *st;
 
-    if (avformat_alloc_output_context2(&out, NULL, f ? f->value : NULL, output) < 0)
-        return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
+    avformat_alloc_output_context2(&out, j->muxer, NULL, j->encode);
+    st = checked(avformat_new_stream(checked(out), NULL));
     av_dict_copy(&options, j->other_options, 0);
-    st = checked(avformat_new_stream(out, NULL));
     if (avcodec_parameters_copy(st->codecpar, j->coded) < 0 || (st->codecpar->codec_tag = 0) ||
         avio_open(&out->pb, to, AVIO_FLAG_WRITE) < 0 || avformat_write_header(out, &options) < 0)
         return fail("'%s' (%s) cannot contain %s%s: let the name end with .mkv, or choose another "
-                    "encoder.", output, out->oformat->long_name,
+                    "encoder.", j->encode, j->muxer->long_name,
                     avcodec_get_name(j->coded->codec_id), all_options(j->other_options, ""));
     avio_closep(&out->pb);
     avformat_free_context(out);
-    return 0;
-}
-
-int encode_first(Job *j, const char *output)
-{
-    FILE *f        = checked(tmpfile());
-    const char *to = text("/dev/fd/%d", fileno(f));
-    Input first;
-
-    if (find_encoder(j) < 0 ||
-        run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1 -f matroska %s", global_options(j, 0),
-                        input(j, 0, 0), j->in.stream->index,
-                        option("vf", "", text("%s%s", filters(j, 0), j->upload)),
-                        encoder(j, j->plan.min_crf, ":v"), to),
-                &(FFmpegOutput){ .metric = j->metric }) < 0 || input_open(&first, to) < 0)
-        return -1;
-    j->coded = first.stream->codecpar;
-    if (j->coded->format < 0)
-        return fail("The pixel format of %s is not known.", j->encoder);
-    if (output && check_muxer(j, output, to) < 0)
-        return -1;
-    fclose(f);
-    return check_gpu(j);
-}
-
-/// Refuse to compare PQ or HLG with another transfer, as the filters do of their inputs.
-static int check_transfer(const Job *j)
-{
-    static const char hdr[] = "smpte2084,arib-std-b67";
-    const AVCodecParameters *p = j->in.stream->codecpar;
-    const char *from = av_color_transfer_name(p->color_trc);
-    const char *to   = av_color_transfer_name(j->coded->color_trc);
-
-    if (j->filters || j->reference || p->color_trc == AVCOL_TRC_UNSPECIFIED ||
-        j->coded->color_trc == AVCOL_TRC_UNSPECIFIED || !strcmp(from, to) ||
-        !av_match_name(from, hdr) && !av_match_name(to, hdr))
-        return 0;
-    return fail("The transfer of '%s' is %s, and that of '%s' is %s: convert the source as for the "
-                "encode, for example by -vf scale=out_transfer=%s:out_primaries=%s:"
-                "out_color_matrix=%s", j->input, from, j->verify, to, to,
-                av_color_primaries_name(j->coded->color_primaries),
-                av_color_space_name(j->coded->color_space));
-}
-
-int encode_verify(Job *j, Result *r)
-{
-    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(j->in.stream->codecpar->format), *to;
-    const char *reference;
-    Sample sample = { 0 };
-    Input encode;
-
-    if (input_open(&encode, j->verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
-        return -1;
-    j->coded = encode.stream->codecpar;
-    to       = av_pix_fmt_desc_get(j->coded->format);
-    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
-    j->mixed_depth = !strcmp(j->metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
-                  to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
-    if (check_transfer(j) < 0 || check_gpu(j) < 0)
-        return -1;
-    sample.nb_frames = encode.nb_units;
-    sample.step      = scoring_step(j, encode.nb_units);
-    // in a graph of its own, the reference would wait for the encode, and that for the reference
-    reference        = text("[1:%d]%s,split[s][d];", j->in.stream->index, filters(j, 1));
-    if (measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
-                        LINE_FRAME " -f null -", global_options(j, 0),
-                        option("i", "", input_url(j->verify)), input(j, 0, 0),
-                        score(j, reference, text("0:%d", encode.stream->index), sample.step)),
-                &sample, 1, r) < 0)
-        return -1;
-    r->bytes = encode.bytes;
     return 0;
 }
 
@@ -920,10 +823,23 @@ static const char *stream_encoder(const AVOutputFormat *out, const AVStream *st)
     return NULL;
 }
 
-int encode_prepare(const Job *j, const char *output)
+/// The default options of the output's container. @param stream specifier of the video, as ":v"
+static const char *container_options(const Job *j, const char *stream)
 {
-    const AVDictionaryEntry *f = av_dict_get(j->other_options, "f", NULL, 0);
-    const AVOutputFormat *out = av_guess_format(f ? f->value : NULL, output, NULL);
+    const AVDictionary *o = j->other_options;
+
+    if (!av_match_name(j->muxer->name, "mp4,mov"))
+        return "";
+    // as ab-av1: playback can begin before the download ends, and Apple's players take HEVC
+    return text("%s%s", av_dict_get(o, "movflags", NULL, 0) ? "" : " -movflags +faststart",
+                j->coded->codec_id != AV_CODEC_ID_HEVC || av_dict_get(o, "vtag", NULL, 0) ||
+                av_dict_get(o, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ? "" :
+                text(" -tag%s hvc1", stream));
+}
+
+/// Choose the streams of the output, and warn of those that are left out.
+static int choose_streams(const Job *j)
+{
     const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
     const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
     const char *scored  = "", *data = "", *coders = " -c copy";
@@ -940,12 +856,12 @@ int encode_prepare(const Job *j, const char *output)
             type == AVMEDIA_TYPE_DATA     && av_dict_get(j->other_options, "dn", NULL, 0)))
             continue;
         coder = is_video || type == AVMEDIA_TYPE_AUDIO && has_audio ? "copy" :
-                stream_encoder(out, st);
+                stream_encoder(j->muxer, st);
         if (!coder && type == AVMEDIA_TYPE_AUDIO)
-            return fail("'%s' cannot hold %s, which stream %u is: let the name end with .mkv, or "
-                        "choose an encoder by -c:a.", output, name, i);
+            return fail("%s cannot hold %s, which stream %u is: let the name end with .mkv, or "
+                        "choose an encoder by -c:a.", j->muxer->long_name, name, i);
         if (!coder) {
-            tell("Stream %u (%s) is left out: '%s' cannot hold it.\n", i, name, output);
+            tell("Stream %u (%s) is left out: %s cannot hold it.\n", i, name, j->muxer->long_name);
             printed = text("%s -map -0:%u", printed, i);
             continue;
         }
@@ -964,7 +880,7 @@ int encode_prepare(const Job *j, const char *output)
         nb++;
     }
     output_maps.stream  = nb_videos > 1 ? text(":v:%d", video) : ":v";
-    coders = text("%s%s%s", coders, options_of_container(j, out, output_maps.stream),
+    coders = text("%s%s%s", coders, container_options(j, output_maps.stream),
                   all_options(j->other_options, ""));
     output_maps.printed = text("%s%s", printed, coders);
     output_maps.scored  = text("%s%s%s", scored, data, coders);
@@ -979,32 +895,44 @@ const char *encode_command(const Job *j, double crf, const char *output)
                 shell_quote(file_url(output)));
 }
 
-char *encode_reserve(const char *output)
+/// Create a file of a new name beside the output, for an incomplete encode.
+/// @return NULL after a message
+static const char *reserve_output(const char *output)
 {
     const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-    const char *dot   = strrchr(name, '.'), *ending = text(".part%s", dot ? dot : "");
+    const char *dot   = strrchr(name, '.');
     // the longest name of a file has 255 bytes
-    char *part = text("%.*s%.100s.XXXXXX%s", (int)(name - output), output, name, ending);
-    const int fd      = mkstemps(part, strlen(ending));
-    const mode_t mask = umask(0);
+    const char *part  = text("%.*s%.100s.%"PRIx64".part%s", (int)(name - output), output, name,
+                             av_gettime(), dot ? dot : "");
+    FILE *f           = fopen(part, "wx");
 
-    umask(mask);
-    if (fd < 0)
+    if (!f)
         return fail("Cannot create '%s': %s.", part, strerror(errno)), NULL;
-    fchmod(fd, 0666 & ~mask);
-    close(fd);
+    fclose(f);
     return part;
 }
 
-int encode_publish(const Job *j, const char *part, const char *output)
+int encode_first(Job *j)
 {
-    // a link replaces nothing, but not all file systems have links
-    if (!j->overwrite && !link(part, output))
-        return unlink(part);
-    if ((j->overwrite || errno != EEXIST) && !rename(part, output))
-        return 0;
-    return fail("Cannot rename '%s', which is the finished encode, to '%s': %s.", part, output,
-                strerror(errno));
+    FILE *f = checked(tmpfile());
+    const char *to = text("/dev/fd/%d", fileno(f)), *part, *ignored;
+    Input first;
+
+    if (j->encode && (!(part = reserve_output(j->encode)) || remove(part) < 0) ||
+        find_encoder(j) < 0 ||
+        run_job(j, text("%s%s -map 0:%d%s%s -frames:v 1 -f matroska %s", global_options(j, 0),
+                        input(j, 0, 0), j->in.stream->index,
+                        option("vf", "", text("%s%s", filters(j, 0), j->upload)),
+                        encoder(j, j->plan.min_crf, ":v"), to),
+                0, &ignored) < 0 || input_open(&first, to) < 0)
+        return -1;
+    j->coded = first.stream->codecpar;
+    if (j->coded->format < 0)
+        return fail("The pixel format of %s is not known.", j->encoder);
+    if (j->encode && check_muxer(j, to) < 0 || choose_streams(j) < 0)
+        return -1;
+    fclose(f);
+    return check_gpu(j);
 }
 
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r)
@@ -1025,4 +953,72 @@ int encode_part(const Job *j, double crf, const Sample *sample, const char *outp
                            v, v, v, v, to, output ? output_maps.place : 0,
                            score(j, "", "dec:0", sample->step)),
                    sample, !!output, r);
+}
+
+int encode_whole(const Job *j, double crf, Result *r)
+{
+    const char *part = reserve_output(j->encode);
+    const int nb     = j->in.nb_units;
+
+    if (!part)
+        return -1;
+    if (encode_part(j, crf, &(Sample){ .nb_frames = nb, .step = scoring_step(j, nb) }, part, r) < 0)
+        return unlink(part), -1;
+    // a link replaces nothing, but not all file systems have links
+    if (!j->overwrite && !link(part, j->encode))
+        return unlink(part);
+    if ((j->overwrite || errno != EEXIST) && !rename(part, j->encode))
+        return 0;
+    return fail("Cannot rename '%s', which is the finished encode, to '%s': %s.", part, j->encode,
+                strerror(errno));
+}
+
+// ---- an encode that exists ----
+
+/// Refuse to compare PQ or HLG with another transfer, as the filters do of their inputs.
+static int check_transfer(const Job *j)
+{
+    static const char hdr[] = "smpte2084,arib-std-b67";
+    const AVCodecParameters *p = j->in.stream->codecpar;
+    const char *from = av_color_transfer_name(p->color_trc);
+    const char *to   = av_color_transfer_name(j->coded->color_trc);
+
+    if (j->filters || j->reference || p->color_trc == AVCOL_TRC_UNSPECIFIED ||
+        j->coded->color_trc == AVCOL_TRC_UNSPECIFIED || !strcmp(from, to) ||
+        !av_match_name(from, hdr) && !av_match_name(to, hdr))
+        return 0;
+    return fail("The transfer of '%s' is %s, and that of '%s' is %s: convert the source as for the "
+                "encode, for example by -vf scale=out_transfer=%s:out_primaries=%s:"
+                "out_color_matrix=%s", j->input, from, j->verify, to, to,
+                av_color_primaries_name(j->coded->color_primaries),
+                av_color_space_name(j->coded->color_space));
+}
+
+int encode_verify(Job *j, Result *r)
+{
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(j->in.stream->codecpar->format), *to;
+    const char *reference;
+    Input encode;
+    int step;
+
+    if (input_open(&encode, j->verify) < 0 || input_scan(&encode, 0, 0, 0) < 0)
+        return -1;
+    j->coded = encode.stream->codecpar;
+    to       = av_pix_fmt_desc_get(j->coded->format);
+    // vmaf compares 8 bits with the 10 that they were made of, and need not round these
+    j->mixed_depth = !strcmp(j->metric->name, "vmaf") && from && from->comp[0].depth > 8 &&
+                  to && av_get_pix_fmt(text("%s10", to->name)) != AV_PIX_FMT_NONE;
+    if (check_transfer(j) < 0 || check_gpu(j) < 0)
+        return -1;
+    step = scoring_step(j, encode.nb_units);
+    // in a graph of its own, the reference would wait for the encode, and that for the reference
+    reference = text("[1:%d]%s,split[s][d];", j->in.stream->index, filters(j, 1));
+    if (measure(j, text("%s%s%s%s -map '[d]'" PASS " -stats_enc_pre pipe:1 -stats_enc_pre_fmt "
+                        LINE_FRAME " -f null -", global_options(j, 0),
+                        option("i", "", input_url(j->verify)), input(j, 0, 0),
+                        score(j, reference, text("0:%d", encode.stream->index), step)),
+                &(Sample){ .nb_frames = encode.nb_units, .step = step }, 1, r) < 0)
+        return -1;
+    r->bytes = encode.bytes;
+    return 0;
 }

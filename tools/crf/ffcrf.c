@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,49 @@ static int place_samples(int nb)
     return nb_samples > 0;
 }
 
+// ---- output ----
+
+/// A number that is not finite becomes null.
+static const char *json_number(double n)
+{
+    return isfinite(n) ? text("%.*g", n == rint(n) ? 15 : 10, n) : "null";
+}
+
+/// Bytes that are not valid UTF-8 (names of files may have any) become U+FFFD.
+static const char *json_string(const char *value)
+{
+    const uint8_t *next = value, *end = next + strlen(value);
+    const char *all = "\"";
+
+    while (next < end) {
+        const uint8_t *begin = next;
+        int32_t code;
+
+        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
+            all = text("%s\xef\xbf\xbd", all);
+        else if (code == '"' || code == '\\' || code < 32)
+            all = text("%s\\u%04x", all, code);
+        else
+            all = text("%s%.*s", all, (int)(next - begin), begin);
+    }
+    return text("%s\"", all);
+}
+
+/// Write an object as a line to standard output: keys, each with its value, and NULL.
+static void json_write(const char *type, ...)
+{
+    const char *key;
+    va_list list;
+
+    va_start(list, type);
+    printf("{\"type\": \"%s\"", type);
+    while ((key = va_arg(list, const char *)))
+        printf(", \"%s\": %s", key, va_arg(list, const char *));
+    va_end(list);
+    printf("}\n");
+    fflush(stdout);
+}
+
 #define NUMBER(key, n) key, json_number(n)
 #define STRING(key, s) key, json_string(s)
 #define SCORE(score, mean)                                                            \
@@ -89,6 +133,12 @@ static int place_samples(int nb)
 /// Last key of an object: the score as in ab-av1, for the metrics that ab-av1 has.
 #define AB_AV1_SCORE(n) \
     NUMBER(av_match_name(job.metric->name, "vmaf,xpsnr") ? job.metric->name : NULL, n)
+
+/// 12.34 MB or 5.67 kB
+static const char *size_text(double bytes)
+{
+    return bytes < 1e5 ? text("%.2f kB", bytes / 1e3) : text("%.2f MB", bytes / 1e6);
+}
 
 /// A score as it is printed: with its pool and the mean, unless it is the mean.
 static const char *score_text(double score, double mean)
@@ -194,7 +244,7 @@ static int search(const Point **found)
     p = *found;
     // a larger size helps only where a lower CRF may be tried
     if (state == SEARCH_TOO_LARGE && p->crf <= search_first(&job.plan) * job.plan.increment &&
-        !reaches(job.plan.scale, p->score, target))
+        !reaches(job.metric, p->score, target))
         state = SEARCH_MISSED;
     if (state == SEARCH_MISSED)
         fail("Not reachable: even CRF %g gives %s, which does not reach %g. Allow lower CRFs with "
@@ -244,11 +294,10 @@ static int report_whole(const Result *r)
     const char *path   = job.verify ? job.verify : job.encode;
     const Metric *m    = job.metric;
     // samples may have been a little better
-    const double slack = job.verify ? 0 : job.plan.tolerance;
+    const double slack = job.verify ? 0 : job.plan.tolerance * (m->higher_is_better ? 1 : -1);
     const double score = score_pool(m, job.pool, r, 1), mean = score_mean(m, r);
     const double target = job.plan.target;
-    const int reached  = reaches(&m->scale, score,
-                                 target + (m->scale.higher_is_better ? -slack : slack));
+    const int reached  = reaches(m, score, target - slack);
 
     if (job.json)
         json_write("verify-done", STRING("file", path), SCORE(score, mean),
@@ -269,27 +318,16 @@ static int report_whole(const Result *r)
 /// Report the CRF that was found; with --encode, make the encode and score it meanwhile.
 static int finish(const Point *found)
 {
-    const char *ending = text("crf%g.mkv", found->crf), *part;
+    const char *ending = text("crf%g.mkv", found->crf);
     const char *output = job.encode ? job.encode :
                          strstr(job.input, "://") ? ending : output_name(job.input, ending);
     Result r;
-    int ret;
 
-    if (!job.encode && encode_prepare(&job, output) < 0)
-        return -1;
     report(found, encode_command(&job, found->crf, output));
     if (!job.encode)
         return EXIT_FOUND;
-    if (!(part = encode_reserve(output)))
-        return -1;
     progress_begin("the whole encode, ", 1);
-    ret = encode_part(&job, found->crf, &(Sample){ .nb_frames = job.in.nb_units,
-                      .step = scoring_step(&job, job.in.nb_units) }, part, &r);
-    if (ret < 0)
-        remove(part);
-    else
-        ret = encode_publish(&job, part, output);
-    return ret < 0 ? ret : report_whole(&r);
+    return encode_whole(&job, found->crf, &r) < 0 ? -1 : report_whole(&r);
 }
 
 // ---- set-up ----
@@ -298,12 +336,10 @@ static int finish(const Point *found)
 static int find_crf(void)
 {
     const Point *found;
-    const char *part = NULL;
     double nb;
     int ret;
 
-    if (job.encode && (!(part = encode_reserve(job.encode)) || remove(part) < 0) ||
-        encode_first(&job, job.encode) < 0 || job.encode && encode_prepare(&job, job.encode) < 0)
+    if (encode_first(&job) < 0)
         return -1;
     nb = job.samples ? job.samples : FFMAX(ceil(job.in.seconds * 1e6 / job.every), job.min_samples);
     if (!place_samples(FFMIN(nb, FF_ARRAY_ELEMS(sample))))

@@ -23,19 +23,19 @@ uninstall-ffcrf:
 endif
 endif
 
-FFCRF_TEST = tools/crf/tests/search$(EXESUF)
-OUTDIRS   += tools/crf tools/crf/tests
+FFCRF_TEST = tests/ffcrf_search$(EXESUF)
+OUTDIRS   += tools/crf tests
 
 QUALITY_VERSION = $(addprefix $(SRC_PATH)/,tools/quality.version)
 tools/crf/ffcrf.o: CFLAGS += -DQUALITY_VERSION='"$(shell cat $(QUALITY_VERSION))"'
 tools/crf/ffcrf.o: $(QUALITY_VERSION)
 $(OBJS-ffcrf): | tools/crf
-$(FFCRF_TEST:%$(EXESUF)=%.o): | tools/crf/tests
+$(FFCRF_TEST:%$(EXESUF)=%.o): | tests
 $(FFCRF_TEST): %$(EXESUF): %.o
 	$(LD) $(LDFLAGS) $(LDEXEFLAGS) $(LD_O) $^ $(ELIBS) -lm
 
 clean::
 	$(RM) ffcrf$(PROGSSUF)$(EXESUF) ffcrf$(PROGSSUF)_g$(EXESUF) $(FFCRF_TEST)
-	$(RM) $(CLEANSUFFIXES:%=tools/crf/%) $(CLEANSUFFIXES:%=tools/crf/tests/%)
+	$(RM) $(CLEANSUFFIXES:%=tools/crf/%) $(CLEANSUFFIXES:%=tests/ffcrf_search%)
 
--include $(wildcard tools/crf/*.d tools/crf/tests/*.d)
+-include $(wildcard tools/crf/*.d tests/ffcrf_search.d)

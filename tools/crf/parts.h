@@ -36,19 +36,24 @@
 /// The most encodes of each sample.
 #define SEARCH_MOST 11
 
-/// What the scores of a metric mean.
-typedef struct Scale {
+/// A metric, and what its scores mean.
+typedef struct Metric {
+    const char *name;           ///< also the name of the filter
+    const char *key;            ///< beginning of the metadata keys of its scores
     int higher_is_better;
     int is_in_decibels;
-    double best, worst;         ///< score of an identical encode, and of the worst
+    double best;                ///< score of an identical encode
     double offset;              ///< |best - score| + offset grows about exponentially with the CRF
     double typical;             ///< score in the middle of an encoder's range
-} Scale;
+    int digits;                 ///< printed decimal places
+    double tolerance;           ///< default of --tolerance
+    int step;                   ///< default of --score-every for long parts
+} Metric;
 
 /// Whether a is at least as good as b.
-static inline int reaches(const Scale *s, double a, double b)
+static inline int reaches(const Metric *m, double a, double b)
 {
-    return s->higher_is_better ? a >= b : a <= b;
+    return m->higher_is_better ? a >= b : a <= b;
 }
 
 /// What is known of a CRF that was tried, for the whole encode.
@@ -61,7 +66,7 @@ typedef struct Point {
 } Point;
 
 typedef struct SearchPlan {
-    const Scale *scale;
+    const Metric *metric;
     double min_crf, max_crf, increment;
     double target, tolerance;   ///< scores; the tolerance may be 0
     double max_percent;         ///< of the size of the source's video
@@ -92,7 +97,7 @@ double search_last(const SearchPlan *plan);
 SearchState search_next(const SearchPlan *plan, const Point *point, int nb_points,
                         double *crf, const Point **found);
 
-// ---- ui.c: messages, a progress meter, lines of JSON, and the command line ----
+// ---- ui.c: messages, a progress meter, and the command line ----
 
 /// Return memory that was allocated, or end the program if there is none.
 void *checked(void *memory);
@@ -116,23 +121,6 @@ void progress_show(int frames, int nb_frames);
 void progress_end(void);
 
 const char *clock_time(double seconds);     ///< 1:02:03 or 2:03
-const char *size_text(double bytes);        ///< 12.34 MB or 5.67 kB
-
-/// Format values as JSON; a number that is not finite becomes null.
-const char *json_number(double n);
-const char *json_string(const char *value);
-
-/// Write an object as a line to standard output: keys, each with its value, and NULL.
-void json_write(const char *type, ...);
-
-typedef struct Metric {
-    const char *name;           ///< also the name of the filter
-    const char *key;            ///< metadata key of the score, without the name of a plane
-    Scale scale;
-    int digits;                 ///< printed decimal places
-    double tolerance;           ///< default of --tolerance
-    int step;                   ///< default of --score-every for long parts
-} Metric;
 
 /// A file, as far as it is known without decoding.
 typedef struct Input {
@@ -181,6 +169,7 @@ typedef struct Job {
     // derived from the options
     int has_target;             ///< otherwise any score reaches plan.target
     const Metric *metric;
+    const AVOutputFormat *muxer; ///< of the output
     const char *crf_option;     ///< the encoder's name of the option that is searched
     const char *upload;         ///< filters that upload frames for VAAPI, or ""
 
@@ -195,20 +184,11 @@ typedef struct Job {
 
 int options_parse(Job *j, int argc, char **argv);
 
-/// Beginning of the output of `ffmpeg -h encoder=` where there is no such encoder.
-#define NO_ENCODER "Codec '"
-
 /// Set the options of the encoder. @param help output of `ffmpeg -h encoder=`
 int options_take_encoder(Job *j, const char *help);
 
 /// Whether an option of ffmpeg, without its dash, takes a value.
 int option_takes_value(const char *name);
-
-/// The default options of a container. @param stream specifier of the video, as ":v"
-const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream);
-
-/// The filter of --vmaf-scale with a comma before it, or "".
-const char *options_vmaf_scale(const Job *j);
 
 void options_print_help(void);
 
@@ -228,6 +208,7 @@ typedef struct Sample {
 /// What came of an encode.
 typedef struct Result {
     int nb_frames, nb_scores;
+    int nb_source, nb_packets;  ///< frames of the source, and packets of the encode, if counted
     int64_t bytes;
     double seconds;             ///< that it took
     double *score;
@@ -252,28 +233,23 @@ int encode_init(Job *j);
 /// One of how many frames of a part is scored.
 int scoring_step(const Job *j, int nb_frames);
 
-/// Choose the encoder, and encode one frame, to learn its format, and to check all options.
-/// @param output the name of the output, whose container has to accept the codec; or NULL
-int encode_first(Job *j, const char *output);
+/// Choose the encoder, encode one frame, to learn its format and to check all options, and choose
+/// the streams of the output, whose container has to accept the codec.
+int encode_first(Job *j);
 
 /// Score the encode of --verify.
 int encode_verify(Job *j, Result *r);
 
-/// Choose the streams of an output, and warn of those that are left out.
-int encode_prepare(const Job *j, const char *output);
-
 /// The command that makes an output, for a user.
 const char *encode_command(const Job *j, double crf, const char *output);
 
-/// Create a file of a new name beside an output, for an incomplete encode. @return NULL after a message
-char *encode_reserve(const char *output);
-
-/// Rename a complete encode. It does not replace a file without -y.
-int encode_publish(const Job *j, const char *part, const char *output);
-
-/// Encode a sample and score it, unless the result is in the cache; or the whole input, to an output
-/// that is not NULL. It fails if a frame got lost, or may be paired with the wrong frame.
+/// Encode a sample and score it, unless the result is in the cache. It fails if a frame got lost,
+/// or may be paired with the wrong frame.
 /// @return 1 if the result is from the cache
 int encode_part(const Job *j, double crf, const Sample *sample, const char *output, Result *r);
+
+/// Encode the whole input to the file of --encode, and score it. The file gets its name when it is
+/// complete; it does not replace another one without -y.
+int encode_whole(const Job *j, double crf, Result *r);
 
 #endif /* TOOLS_CRF_PARTS_H */

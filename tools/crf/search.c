@@ -40,7 +40,7 @@ double search_last(const SearchPlan *s)
 /// About linear in the CRF.
 static double distortion(const SearchPlan *s, double score)
 {
-    const Scale *m = s->scale;
+    const Metric *m = s->metric;
 
     if (m->is_in_decibels)
         return -score * M_LN10 / 20;
@@ -52,14 +52,14 @@ static double distortion(const SearchPlan *s, double score)
 /// that reaches it, or NULL, and high the lowest that misses it, or NULL.
 static double expect(const SearchPlan *s, int nb, const Point *low, const Point *high)
 {
-    const int sign     = s->scale->higher_is_better ? 1 : -1;
+    const int sign     = s->metric->higher_is_better ? 1 : -1;
     const double y     = distortion(s, s->target + sign * s->tolerance / 4);
     const double prior = 3.6 / FFMAX(s->max_crf - s->min_crf, 1);  // rise with each CRF
     const Point *one   = low ? low : high, *other;
     double slope = prior;
 
     if (!one)
-        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->scale->typical)) / prior;
+        return (s->min_crf + s->max_crf) / 2 + (y - distortion(s, s->metric->typical)) / prior;
     if (nb > 1) {
         other = low && high ? high : low ? low - 1 : high + 1;
         slope = (distortion(s, other->score) - distortion(s, one->score)) / (other->crf - one->crf);
@@ -83,7 +83,7 @@ SearchState search_next(const SearchPlan *s, const Point *point, int nb, double 
     double expected, next, most;
 
     for (int i = 0; i < nb && !high; i++)
-        if (reaches(s->scale, point[i].score, s->target))
+        if (reaches(s->metric, point[i].score, s->target))
             low = &point[i];
         else
             high = &point[i];

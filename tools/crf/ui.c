@@ -19,18 +19,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libavcodec/avcodec.h"
-#include "libavutil/common.h"
-#include "libavutil/mem.h"
 #include "libavutil/opt.h"
-#include "libavutil/parseutils.h"
 #include "libavutil/time.h"
 
 #include "parts.h"
@@ -81,11 +76,6 @@ const char *clock_time(double seconds)
                     : text("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
 }
 
-const char *size_text(double bytes)
-{
-    return bytes < 1e5 ? text("%.2f kB", bytes / 1e3) : text("%.2f MB", bytes / 1e6);
-}
-
 void progress_begin(const char *doing, double jobs)
 {
     work.doing = doing;
@@ -103,8 +93,9 @@ void progress_show(int frames, int nb_frames)
         return;
     work.shown = now;
     nb_frames  = FFMAX(frames, nb_frames);
-    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "", work.doing, frames,
-            nb_frames, frames / seconds, clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
+    fprintf(stderr, "%s%sframe %d of %d, %.1f fps, ETA %s%s", is_terminal ? WIPE : "",
+            work.doing, frames, nb_frames, frames / seconds,
+            clock_time(seconds * (work.jobs * nb_frames / frames - 1)),
             is_terminal ? "" : "\n");
 }
 
@@ -112,47 +103,6 @@ void progress_end(void)
 {
     if (isatty(STDERR_FILENO))
         fputs(WIPE, stderr);
-}
-
-// ---- JSON ----
-
-const char *json_number(double n)
-{
-    return isfinite(n) ? text("%.*g", n == rint(n) ? 15 : 10, n) : "null";
-}
-
-/// Bytes that are not valid UTF-8 (names of files may have any) become U+FFFD.
-const char *json_string(const char *value)
-{
-    const uint8_t *next = value, *end = next + strlen(value);
-    const char *all = "\"";
-
-    while (next < end) {
-        const uint8_t *begin = next;
-        int32_t code;
-
-        if (av_utf8_decode(&code, &next, end, AV_UTF8_FLAG_ACCEPT_NON_CHARACTERS) < 0)
-            all = text("%s\xef\xbf\xbd", all);
-        else if (code == '"' || code == '\\' || code < 32)
-            all = text("%s\\u%04x", all, code);
-        else
-            all = text("%s%.*s", all, (int)(next - begin), begin);
-    }
-    return text("%s\"", all);
-}
-
-void json_write(const char *type, ...)
-{
-    const char *key;
-    va_list list;
-
-    va_start(list, type);
-    printf("{\"type\": \"%s\"", type);
-    while ((key = va_arg(list, const char *)))
-        printf(", \"%s\": %s", key, va_arg(list, const char *));
-    va_end(list);
-    printf("}\n");
-    fflush(stdout);
 }
 
 // ---- options ----
@@ -286,25 +236,21 @@ static const char *const replaced[][2] = {
     "stats_enc_pre,stats_enc_pre_fmt,stats_mux_pre,stats_mux_pre_fmt,target,vsync"
 
 /// Accepted without effect: defaults, also of commands that were printed here.
-#define NO_EFFECT "n,hide_banner,stats,nostats,nostdin,accurate_seek,autorotate,autoscale"
-#define KNOWN     "map=0,c=copy,fps_mode=passthrough,enc_time_base=filter"
+#define NO_EFFECT "n,hide_banner,stats,nostats,nostdin,accurate_seek,autorotate,autoscale,map=0," \
+                  "c=copy,fps_mode=passthrough,enc_time_base=filter"
 
 /// Options that ffcrf sets itself, or that set the quality or rate of an encoder or its library.
 #define REFUSED "map,c,fps_mode,enc_time_base,b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode," \
                 "lossless,cqp,cq-level,end-usage,bitrate,tbr,quantizer"
 
 static const Metric metrics[] = {
-    { "vmaf", "lavfi.vmaf.score=",
-      { .higher_is_better = 1, .best = 100, .worst = 0, .offset = 1, .typical = 85 },
+    { "vmaf", "lavfi.vmaf.score=", .higher_is_better = 1, .best = 100, .offset = 1, .typical = 85,
       .digits = 2, .tolerance = 1, .step = 7 },
-    { "ssim", "lavfi.ssim.All=",
-      { .higher_is_better = 1, .best = 1, .worst = 0, .offset = 1e-4, .typical = 0.96 },
+    { "ssim", "lavfi.ssim.All=", .higher_is_better = 1, .best = 1, .offset = 1e-4, .typical = 0.96,
       .digits = 5, .tolerance = 0.002, .step = 7 },
-    { "xpsnr", "lavfi.xpsnr.xpsnr.",
-      { .higher_is_better = 1, .is_in_decibels = 1, .best = 100, .typical = 38 },
-      .digits = 3, .tolerance = 0.3, .step = 1 },
-    { "mad", "lavfi.mad.score=",
-      { .best = 0, .worst = INFINITY, .offset = 0.1, .typical = 15 },
+    { "xpsnr", "lavfi.xpsnr.xpsnr.", .higher_is_better = 1, .is_in_decibels = 1, .best = 100,
+      .typical = 38, .digits = 3, .tolerance = 0.3, .step = 1 },
+    { "mad", "lavfi.mad.score=", .best = 0, .offset = 0.1, .typical = 15,
       .digits = 3, .tolerance = 1, .step = 7 },
     { NULL }
 };
@@ -388,31 +334,25 @@ static int is_option(Job *j, const char *argument)
 {
     const char *name = text("%.*s", (int)strcspn(argument, "="), argument);
 
-    return *name == '-' && (strcmp(canonical_name(name), name) ||
-                            av_opt_find(j, name, NULL, 0, 0));
+    return *name == '-' && (strcmp(canonical_name(name), name) || av_opt_find(j, name, NULL, 0, 0));
 }
 
-/// Levenshtein distance.
-static int edit_distance(const char *a, const char *b)
+/// The Levenshtein distance, if it is below a limit; otherwise any number from that on.
+static int edit_distance(const char *a, const char *b, int limit)
 {
-    const int size = strlen(b);
-    int *row = checked(av_calloc(size + 1, sizeof(*row)));
-
-    for (int i = 0; i <= size; i++)
-        row[i] = i;
-    for (int i = 1; a[i - 1]; i++)
-        for (int j = 1, diagonal = row[0]++, above; j <= size; j++, diagonal = above) {
-            above  = row[j];
-            row[j] = FFMIN3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-        }
-    return row[size];
+    if (limit <= 0 || !*a || !*b)
+        return FFMAX(strlen(a), strlen(b));
+    if (*a == *b)
+        return edit_distance(a + 1, b + 1, limit);
+    return 1 + FFMIN3(edit_distance(a + 1, b, limit - 1), edit_distance(a, b + 1, limit - 1),
+                      edit_distance(a + 1, b + 1, limit - 1));
 }
 
 /// @return -1 after a message that names the replacement or the nearest option
 static int unknown_option(const char *argument)
 {
     const char *nearest = NULL;
-    int least = strlen(argument) / 3 + 1, steps;
+    int least = FFMIN(strlen(argument) / 3, 7) + 1, steps;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(replaced); i++)
         if (av_match_name(argument + strspn(argument, "-"), replaced[i][0]))
@@ -421,7 +361,7 @@ static int unknown_option(const char *argument)
         const char *name = i < FF_ARRAY_ELEMS(alias) ? alias[i][0] :
                            options[i - FF_ARRAY_ELEMS(alias)].name;
 
-        if ((steps = edit_distance(argument, name)) < least) {
+        if ((steps = edit_distance(argument, name, least)) < least) {
             least   = steps;
             nearest = name;
         }
@@ -438,24 +378,21 @@ static int64_t parse_duration(const char *string)
     static const double unit[] = { 3600, 60, 1, 0.001 };
     const char *s  = string;
     double seconds = 0, number;
-    unsigned h = 0, m = 0;
     int n = 0;
 
-    if (s[strspn(s, "0123456789.:hms")])
+    if (s[strspn(s, "0123456789.:hms")] || strchr(s, '.') && strrchr(s, ':') > strchr(s, '.'))
         return -1;
-    if (sscanf(s, "%u:%u:%lf%n", &h, &m, &number, &n) == 3 && m < 60 && number < 60 ||
-        (h = 0, sscanf(s, "%u:%lf%n", &m, &number, &n) == 2 && number < 60) ||
-        (m = 0, sscanf(s, "%lf%n", &number, &n) == 1 && !s[n])) {
-        seconds = h * 3600. + m * 60. + number;
-        s += n;
-    } else {
-        for (int i = 0; i < FF_ARRAY_ELEMS(unit); i++)
-            // the m of ms is not that of minutes
-            if (n = 0, sscanf(s, form[i], &number, &n) == 1 && n && (i != 1 || s[n] != 's')) {
-                seconds += number * unit[i];
-                s += n;
-            }
-    }
+    // numbers with colons between them, of which only the last one has a fraction
+    if (!strpbrk(s, "hms"))
+        for (int i = 0; i < 3 && sscanf(s, i ? ":%lf%n" : "%lf%n", &number, &n) == 1 &&
+                        (!i || number < 60); i++, s += n)
+            seconds = seconds * 60 + number;
+    for (int i = 0; i < FF_ARRAY_ELEMS(unit); i++)
+        // the m of ms is not that of minutes
+        if (n = 0, sscanf(s, form[i], &number, &n) == 1 && n && (i != 1 || s[n] != 's')) {
+            seconds += number * unit[i];
+            s += n;
+        }
     return *s || s == string || seconds > 1e9 ? -1 : llrint(seconds * 1e6);
 }
 
@@ -483,13 +420,12 @@ static int set_option(Job *j, const AVOption *o, const char *argument, const cha
 /// Take an option of ffmpeg that is not in the table. @return 1 if it took the value, or 0
 static int take_ffmpegs(Job *j, const char *argument, const char *name, const char *value)
 {
-    const char *bare      = text("%.*s", (int)strcspn(name, ":"), name), *plain = bare;
+    const char *bare      = text("%.*s", (int)strcspn(name, ":"), name);
     const int takes_value = option_takes_value(name);
+    const char *plain     = takes_value || av_match_name(bare, NO_VALUE) ? bare : bare + 2;
 
-    if (!takes_value && !av_match_name(bare, NO_VALUE))
-        plain = bare + 2;       // without "no"
-    if (av_match_name(takes_value ? text("%s=%s", name, value) : bare,
-                      takes_value ? KNOWN : NO_EFFECT) || !strcmp(name, "map") && *value == '-')
+    if (av_match_name(takes_value ? text("%s=%s", name, value) : bare, NO_EFFECT) ||
+        !strcmp(name, "map") && *value == '-')
         return takes_value;
     // options of the file keep the specifier of the stream, and may be repeated
     if (strchr(name, ':') || av_match_name(plain, OF_FILE))
@@ -501,13 +437,16 @@ static int take_ffmpegs(Job *j, const char *argument, const char *name, const ch
     return set_other(&j->encoder_options, name, value, 0);
 }
 
-/// Take an option with the word behind it, which may be NULL, or with the value behind its "=".
-/// @return 1 if it took the value, or 0
-static int take_option(Job *j, const char *argument, const char *value, int is_joined)
+/// Take an option, whose value is the next word, or behind its "=" if it is joined to it.
+/// @return 1 if it took a value, or 0
+static int take_option(Job *j, const char *word, const char *next, int is_joined)
 {
-    const char *name    = canonical_name(argument), *metric;
-    const AVOption *opt = av_opt_find(j, name, NULL, 0, 0);
-    const Metric *m     = metrics;
+    const char *equals   = is_joined ? strchr(word, '=') : NULL, *metric;
+    const char *argument = equals ? text("%.*s", (int)(equals - word), word) : word;
+    const char *value    = equals ? equals + 1 : is_joined ? NULL : next;
+    const char *name     = canonical_name(argument);
+    const AVOption *opt  = av_opt_find(j, name, NULL, 0, 0);
+    const Metric *m      = metrics;
 
     if (!opt && (name[1] == '-' || !strcmp(name, "-vv") ||
                  av_opt_find(j, text("-%s", name), NULL, 0, 0)))
@@ -520,20 +459,12 @@ static int take_option(Job *j, const char *argument, const char *value, int is_j
         return fail("%s needs a value.", argument);
     if (!opt)
         return take_ffmpegs(j, argument, name + 1, value);
-    if (!strcmp(name, "--enc")) {
-        const char *option = text("-%s", value + strspn(value, "-"));
-        char *end = strchr(option, '=');
-
-        if (end)
-            *end++ = 0;
-        return take_option(j, option, end, 1) < 0 ? -1 : 1;
-    }
-    if (!strcmp(name, "--svt")) {
-        const AVDictionaryEntry *e = av_dict_get(j->encoder_options, "svtav1-params", NULL, 0);
-
+    if (!strcmp(name, "--enc"))
+        return take_option(j, text("-%s", value + strspn(value, "-")), NULL, 1) < 0 ? -1 : 1;
+    if (!strcmp(name, "--svt"))
         return set_other(&j->encoder_options, "svtav1-params",
-                         e ? text("%s:%s", e->value, value) : value, 0);
-    }
+                         text("%s%s", av_dict_get(j->encoder_options, "svtav1-params", NULL, 0) ?
+                              ":" : "", value), AV_DICT_APPEND);
     if (av_strstart(name, "--target-", &metric) || !strcmp(name, "--metric") && (metric = value)) {
         while (m->name && strcmp(m->name, metric))
             m++;
@@ -554,17 +485,18 @@ static int assign_options(Job *j)
 {
     const AVClass *format = avformat_get_class(), *codec = avcodec_get_class();
     const AVDictionaryEntry *f  = av_dict_get(j->other_options, "f", NULL, 0), *e = NULL;
-    const AVOutputFormat *muxer = av_guess_format(f ? f->value : NULL,
-                                                  j->encode ? j->encode : ".mkv", NULL);
-    const AVClass *private      = muxer ? muxer->priv_class : NULL;
+    const char *output          = f ? f->value : j->encode ? j->encode : ".mkv";
     AVDictionary *all           = j->encoder_options;
 
+    j->muxer = av_guess_format(f ? output : NULL, f ? NULL : output, NULL);
+    if (!j->muxer)
+        return fail("'%s' names no container: let it end with .mkv or .mp4.", output);
 #define HAS(class, search)                                            \
-    !!av_opt_find(&(class), e->key, NULL, AV_OPT_FLAG_ENCODING_PARAM, \
+    !!av_opt_find((void *)&(class), e->key, NULL, AV_OPT_FLAG_ENCODING_PARAM, \
                   AV_OPT_SEARCH_FAKE_OBJ | search)
     j->encoder_options = NULL;
     while ((e = av_dict_iterate(all, e))) {
-        const int of_muxer = HAS(format, 0) || private && HAS(private, 0);
+        const int of_muxer = HAS(format, 0) || j->muxer->priv_class && HAS(j->muxer->priv_class, 0);
         const int of_codec = HAS(codec, AV_OPT_SEARCH_CHILDREN) ||
                              !HAS(format, AV_OPT_SEARCH_CHILDREN);
         const int is_list  = strstr(e->key, "-params") || strstr(e->key, "opts");
@@ -574,43 +506,15 @@ static int assign_options(Job *j)
             if (av_match_name(name = text("%.*s", (int)strcspn(p, "=:"), p), REFUSED))
                 return fail("-%s %s is not allowed: ffcrf sets %s itself. Leave it out; --crf "
                             "tries one CRF.", e->key, e->value, name);
-        if (!of_muxer && !of_codec && muxer)
+        if (!of_muxer && !of_codec)
             return fail("-%s is not an option of the muxer %s: leave it out, or choose another "
-                        "format by the name of --encode.", e->key, muxer->name);
+                        "format by the name of --encode.", e->key, j->muxer->name);
         if (of_muxer)
             set_other(&j->other_options, e->key, e->value, 0);
         if (of_codec || !of_muxer)
             set_other(&j->encoder_options, e->key, e->value, 0);
     }
     return 0;
-}
-
-const char *options_of_container(const Job *j, const AVOutputFormat *muxer, const char *stream)
-{
-    const AVDictionary *o = j->other_options;
-
-    if (!muxer || !av_match_name(muxer->name, "mp4,mov"))
-        return "";
-    // as ab-av1: playback can begin before the download ends, and Apple's players take HEVC
-    return text("%s%s", av_dict_get(o, "movflags", NULL, 0) ? "" : " -movflags +faststart",
-                j->coded->codec_id != AV_CODEC_ID_HEVC || av_dict_get(o, "vtag", NULL, 0) ||
-                av_dict_get(o, "tag", NULL, AV_DICT_IGNORE_SUFFIX) ? "" :
-                text(" -tag%s hvc1", stream));
-}
-
-const char *options_vmaf_scale(const Job *j)
-{
-    const int w = j->coded->width, h = j->coded->height, is_auto = j->scale[0] == SCALE_AUTO;
-    const int is_4k  = strstr(j->model, "2160") || !strcmp(j->model, "4k") ||
-                       !strcmp(j->model, "v1") && h > 1440;
-    const int width  = !is_auto ? j->scale[0] : is_4k ? 3840 : 1920;
-    const int height = !is_auto ? j->scale[1] : is_4k ? 2160 : 1080;
-
-    if (!width || is_auto && (w >= 0.9 * width || h >= 0.9 * height))
-        return "";
-    // the side that fills the size is scaled to it, the other keeps the shape
-    return (int64_t)h * width > (int64_t)w * height ?
-           text(",scale=-1:%d:flags=bicubic", height) : text(",scale=%d:-1:flags=bicubic", width);
 }
 
 /// Check the options, and set what they imply.
@@ -658,7 +562,7 @@ static int check(Job *j, int is_sample_encode)
         return fail("-crf %g sets the quality that is searched: leave it out. --crf tries one CRF.",
                     j->crf);
     if (isnan(plan->target))
-        plan->target = j->has_target ? 95 : m->scale.higher_is_better ? -INFINITY : INFINITY;
+        plan->target = j->has_target ? 95 : m->higher_is_better ? -INFINITY : INFINITY;
     if (isnan(plan->tolerance) || j->thorough)
         plan->tolerance = j->thorough ? 0 : m->tolerance;
     if (is_one_crf)
@@ -666,7 +570,7 @@ static int check(Job *j, int is_sample_encode)
     if (j->end)
         j->length = j->end - j->start;
     j->upload   = "";
-    plan->scale = &m->scale;
+    plan->metric = m;
     plan->exact = j->thorough ? 0 : 0.4;
     j->metric   = m;
     return assign_options(j);
@@ -683,7 +587,7 @@ char *output_name(const char *path, const char *ending)
 int options_parse(Job *j, int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "", *before = NULL;
-    int ret;
+    int ret, is_joined;
 
     j->class = &class;
     av_opt_set_defaults(j);
@@ -699,14 +603,12 @@ int options_parse(Job *j, int argc, char **argv)
                     "%s.", first, first);
     // commands of ab-av1
     for (int i = 1 + !!av_match_name(first, "auto-encode,crf-search,sample-encode"); i < argc;
-         i += 1 + ret) {
+         i += 1 + (ret && !is_joined)) {
         const char *input = j->input;
-        const char *end   = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');
 
-        if (end)
-            ret = FFMIN(take_option(j, text("%.*s", (int)(end - argv[i]), argv[i]), end + 1, 1), 0);
-        else if (*argv[i] == '-' && argv[i][1])
-            ret = take_option(j, argv[i], argv[i + 1], 0);
+        is_joined = !strncmp(argv[i], "--", 2) && strchr(argv[i], '=');
+        if (*argv[i] == '-' && argv[i][1])
+            ret = take_option(j, argv[i], argv[i + 1], is_joined);
         else if (j->encode)
             ret = fail("'%s' is a second output: ffcrf takes one input, with -i, and one output. "
                        "Run it once per file, and quote names with spaces.", argv[i]);
@@ -733,12 +635,10 @@ static int set_range(Job *j, const struct Encoder *known)
 
     if (!isnan(j->crf))
         s->min_crf = s->max_crf = j->crf;
-    if (isnan(s->min_crf))
-        s->min_crf = known->min_crf;
-    if (isnan(s->max_crf))
-        s->max_crf = known->max_crf;
-    if (isnan(s->increment))
-        s->increment = whole || isnan(j->crf) ? known->increment : 0.01;
+    s->min_crf   = isnan(s->min_crf) ? known->min_crf : s->min_crf;
+    s->max_crf   = isnan(s->max_crf) ? known->max_crf : s->max_crf;
+    s->increment = !isnan(s->increment) ? s->increment :
+                   whole || isnan(j->crf) ? known->increment : 0.01;
     if (s->min_crf > s->max_crf || search_first(s) > search_last(s) ||
         whole && s->increment != rint(s->increment))
         return fail("%s has no CRF from --min-crf %g to --max-crf %g by --crf-increment %g%s.",
@@ -754,9 +654,6 @@ int options_take_encoder(Job *j, const char *help)
 
     while (!strstr(j->encoder, known->name))
         known++;
-    if (av_strstart(help, NO_ENCODER, NULL))
-        return fail("This ffmpeg has no encoder '%s': `ffmpeg -encoders` lists those it has.",
-                    j->encoder);
     // ffmpeg ignores options of another encoder
     if (strcmp(known->crf_option, "global_quality") &&
         !strstr(help, text("\n  -%s ", known->crf_option)))

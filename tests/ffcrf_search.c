@@ -22,8 +22,8 @@
 
 enum { SMOOTH, PLATEAUS, STEPS, NB_MONOTONE, NOISE = NB_MONOTONE, BUMPS, RANDOM, NB_KINDS };
 
-static Scale scale;
-static SearchPlan plan = { .scale = &scale };
+static Metric metric;
+static SearchPlan plan = { .metric = &metric };
 static double distortions[25501];   ///< of all CRFs from 0 to 255 by 0.01, at most
 static int all;                     ///< CRFs
 static double first;                ///< of these, in increments
@@ -58,8 +58,8 @@ static void make_case(int kind)
     const double level = worst * between(0.01, 0.2);
     const double rise  = between(1, 7), middle = between(0.2, 0.8);
 
-    scale = (Scale){ higher, .best = higher ? worst : 0, .offset = worst * 0.02,
-                     .typical = worst * (higher ? 0.8 : 0.2) };
+    metric = (Metric){ .higher_is_better = higher, .best = higher ? worst : 0,
+                       .offset = worst * 0.02, .typical = worst * (higher ? 0.8 : 0.2) };
     plan.exact       = choice(3) ? 0.4 : 0;
     plan.tolerance   = plan.exact * worst * between(0, 0.05);
     plan.max_percent = choice(5) ? INFINITY : between(1, 200);
@@ -75,7 +75,7 @@ static void make_case(int kind)
 
     for (int i = 0; i < all; i++) {
         const double x = (double)i / all - middle, last = i ? distortions[i - 1] : 0;
-        double d       = FFMAX((typical + scale.offset) * exp(x * rise) - scale.offset, 0);
+        double d       = FFMAX((typical + metric.offset) * exp(x * rise) - metric.offset, 0);
 
         switch (kind) {
         case PLATEAUS: d = floor(d / level) * level; break;
@@ -87,14 +87,14 @@ static void make_case(int kind)
         distortions[i] = av_clipd(d, 0, kind == RANDOM ? INFINITY : worst);
     }
     // one of the scores, or any: better than the best, or worse than the worst, too
-    plan.target = scale.best + sign * (choice(5) ? worst * between(-0.05, 0.7) :
+    plan.target = metric.best + sign * (choice(5) ? worst * between(-0.05, 0.7) :
                                        FFMIN(distortions[choice(all)], worst));
 }
 
 /// The score, and the size in percent of the source's, of the encode with the CRF of that number.
 static Point encode(int i)
 {
-    const double score = scale.best + (scale.higher_is_better ? -1 : 1) * distortions[i];
+    const double score = metric.best + (metric.higher_is_better ? -1 : 1) * distortions[i];
 
     return (Point){ (first + i) * plan.increment, score, .percent = 150 * exp(-4. * i / all) };
 }
@@ -105,7 +105,7 @@ static void check_found(int kind, SearchState state, const Point *found, const P
     const int at   = rint(found->crf / plan.increment) - first;
     const int near = FFMAX3(1, (int)(plan.exact / plan.increment + 1e-6), (all + 1024) / 1024);
     const int misses  = found + 1 < end ? rint(found[1].crf / plan.increment) - first : all;
-    const int reached = reaches(&scale, found->score, plan.target);
+    const int reached = reaches(&metric, found->score, plan.target);
     const int close   = fabs(found->score - plan.target) <= plan.tolerance;
     const int fits    = reached && found->percent <= plan.max_percent;
     const int holds[] = {
@@ -118,7 +118,7 @@ static void check_found(int kind, SearchState state, const Point *found, const P
     };
     int best = -1;
 
-    while (best + 1 < all && reaches(&scale, encode(best + 1).score, plan.target))
+    while (best + 1 < all && reaches(&metric, encode(best + 1).score, plan.target))
         best++;
     CHECK(holds[state] && (kind >= NB_MONOTONE ||
           (state == SEARCH_MISSED ? best < 0 :
