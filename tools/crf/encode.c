@@ -623,7 +623,9 @@ static const char *score(const Job *j, const char *graph, const char *encode, in
         text(",select='eq(mod(n,%d),floor(%d*mod(floor(n/%d)*0.618034,1)))'", step, step, step);
 
     if (j->gpu_format)
-        rest = text("%s,format=%s,hwupload", rest, j->gpu_format);
+        // the first format keeps a scaler from writing the other one, which it rounds differently
+        rest = text("%s,format=%s,format=%s,hwupload", rest,
+                    av_get_pix_fmt_name(j->coded->format), j->gpu_format);
     // its motion is relative to the previous frame, so it gets all frames; v1 depends on the size
     if (is_vmaf)
         options = text(":n_subsample=%d%s%s", step, j->mixed_depth ? ":bitdepth=10" : "",
