@@ -347,7 +347,7 @@ END
     # given back, the last command with a prefix names the same files
     cp ${tmp}/five.mkv ${tmp}/a:b.mkv
     both a:b.mkv
-    (cd ${tmp} && eval "${target_path}/${name} $(jq -r 'select(.type == "crf-search-done").command' out | sed 's/^[^ ]* //') --metric ssim -y" > out 2> err < /dev/null) ||
+    (cd ${tmp} && eval "${target_path}/${name} $(jq -r 'select(.type == "crf-search-done").command' out | sed 's/^[^ ]* //') --metric ssim -y" > given 2> err < /dev/null) ||
         cat ${tmp}/err
     ls ${tmp}/o
     echo "${nb} names$(ls ${tmp}/hole 2> /dev/null)"
