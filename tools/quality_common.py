@@ -226,6 +226,9 @@ def run_process(command, **options):
             for member, *_ in _activity(process.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(member, signal.SIGKILL)
+            # Each of them holds the pipes until it has ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=10)
             raise
 
 
