@@ -165,14 +165,14 @@ crf_cache(){
     cp ${program} ${tmp}/bin/ffcrf
     real=$(command -v ${target_path}/ffmpeg${PROGSUF}${EXECSUF})
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$(readlink -f ${real})" | install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
-    printf '0 I 20\n' > ${tmp}/qpfile
+    printf '0 I 20\n' > "${tmp}/qp file"
     for n in testsrc2 mandelbrot; do
         ff -f lavfi -i ${n}=s=192x144:r=25 -frames:v 10 -pix_fmt yuv420p -f yuv4mpegpipe ${tmp}/${n}
         touch -d @1 ${tmp}/${n}
     done
     key() { # name
         status=0
-        ${tmp}/bin/ffcrf -i ${tmp}/raw.y4m ${fast} --metric ssim --crf 30 -x264-params "qpfile=${tmp}/qpfile" --json \
+        ${tmp}/bin/ffcrf -i ${tmp}/raw.y4m ${fast} --metric ssim --crf 30 -x264-params "qpfile=${tmp}/qp file" --json \
             > ${tmp}/out 2> ${tmp}/err < /dev/null || status=$?
         jq -c . ${tmp}/out > ${json}
         echo "$1: status ${status}$(cached)"
@@ -185,7 +185,7 @@ crf_cache(){
     key "packets of other data"
     raw mandelbrot 2
     key "time of the source"
-    printf '0 I 21\n' > ${tmp}/qpfile
+    printf '0 I 21\n' > "${tmp}/qp file"
     key "file that an option names"
     printf '#!/bin/sh\nexec  "%s" "$@"\n' "$(readlink -f ${real})" > ${tmp}/bin/ffmpeg
     key "ffmpeg"
@@ -414,6 +414,9 @@ crf_streams(){
     yes_if "given back" "$(sample .crf | wc -l) == 1 && $(whole .frames) == 13"
     ff -i ${out} -map 0:v -c copy -f framecrc ${tmp}/2.crc
     same "its encode" ${tmp}/1.crc ${tmp}/2.crc
+    # sound of a part begins with it
+    found -i ${in} ${fast} --metric ssim --crf 30 -ss 200ms --encode ${out} -y
+    run ffprobe${PROGSUF}${EXECSUF} -v error -show_entries stream=codec_type,start_time -of csv ${out}
     # to a format that has not all of it
     found ${good} --encode ${tmp}/out.mp4 -c:a aac -pix_fmt:v yuv420p
     shown ${tmp}/out.mp4

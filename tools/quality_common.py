@@ -265,8 +265,10 @@ def has(ffmpeg, kind):
 
 def probe(ffmpeg, path, *options):
     """The report of ffprobe on a file, as a dictionary with `format` and `streams`."""
-    done = run_process([find_ffprobe(ffmpeg), '-v', 'error', '-of', 'json', '-show_format',
-                        '-show_streams', *options, '-i', url(path)])
+    # a stream may begin seconds after the others
+    done = run_process([find_ffprobe(ffmpeg), '-v', 'error', '-analyzeduration', '60M',
+                        '-probesize', '100M', '-of', 'json', '-show_format', '-show_streams',
+                        *options, '-i', url(path)])
     try:
         found = json.loads(done.output)
     except ValueError:
@@ -291,12 +293,18 @@ def missing_end(ffmpeg, path):
     container = probe(ffmpeg, path)['format']
     if not re.search('matroska|mov', container['format_name']) or 'duration' not in container:
         return ''
-    end = float(container['duration']) + float(container.get('start_time', 0))
-    packets = probe(ffmpeg, path, '-show_packets', '-read_intervals', f'{max(end - 5, 0):g}%')
-    last = max((float(packet['pts_time']) + float(packet.get('duration_time', 0))
-                for packet in packets.get('packets', []) if 'pts_time' in packet), default=0)
-    return '' if last > end - END_TOLERANCE else \
-        f'its packets end at {last:.3f} s, its duration is {end:.3f} s'
+    # The duration of Matroska is the time of its end.
+    start = 0 if 'matroska' in container['format_name'] else container.get('start_time', 0)
+    end = float(container['duration']) + float(start)
+    # All packets are read only if those of the last seconds end too early: a long subtitle begins
+    # before them.
+    for part in ['-read_intervals', f'{max(end - 5, 0):g}%'], []:
+        packets = probe(ffmpeg, path, '-show_packets', *part)
+        last = max((float(packet['pts_time']) + float(packet.get('duration_time', 0))
+                    for packet in packets.get('packets', []) if 'pts_time' in packet), default=0)
+        if last > end - END_TOLERANCE:
+            return ''
+    return f'its packets end at {last:.3f} s, its duration is {end:.3f} s'
 
 
 def bitstream_filters(ffmpeg, codec):

@@ -258,6 +258,12 @@ def test_truncated(farm, tmp_path):
         states, frames = summary('state', 'frames')
         assert states == ['ok', 'damaged'] * 2 and all(25 < int(count) < 50 for count in frames[1::2])
         assert ['damaged' in line for line in done.stdout.splitlines()[2:]] == [True] * 2 + [False] * 2
+    # a duration of Matroska is the time of its end; a subtitle may be longer than the video
+    ffmpeg('-i', 'whole.mkv', '-c', 'copy', '-output_ts_offset', 1, 'late.mkv')
+    (tmp_path / 'words.srt').write_text('1\n00:00:00,500 --> 00:00:20,000\nwords\n')
+    ffmpeg('-i', 'whole.mkv', '-i', 'words.srt', '-c:v', 'copy', 'words.mkv')
+    assert farm('late.mkv', 'words.mkv').returncode == 0
+    assert summary('state', 'frames') == [['ok', 'ok'], ['50', '50']]
 
 
 def test_table(farm, tmp_path):

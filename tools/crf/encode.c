@@ -91,6 +91,7 @@ static int input_scan(Input *in, double start, double length, int nb_frames)
     struct AVMurMur3 *hash = checked(av_murmur3_alloc());
     AVPacket *p = checked(av_packet_alloc());
     double end  = 0, last = 0;      // of all streams, and of the video
+    double missing;
 
     av_murmur3_init(hash);
     for (; av_read_frame(in->format, p) >= 0; av_packet_unref(p)) {
@@ -119,10 +120,12 @@ static int input_scan(Input *in, double start, double length, int nb_frames)
     av_free(hash);
     if (!in->nb_units)
         return fail("'%s' has no frames%s.", format->url, start || length ? " in that part" : "");
+    // the duration of Matroska is the time of its end
+    missing = stated - end - (strstr(format->iformat->name, "matroska") ? offset : 0);
     // other durations are estimates, and this one may be a little longer than all streams
-    if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM && stated - end > 0.5)
+    if (format->duration_estimation_method == AVFMT_DURATION_FROM_STREAM && missing > 0.5)
         tell("'%s' is cut off: %.2f s are missing at its end. Using the part that can be read.\n",
-             format->url, stated - end);
+             format->url, missing);
     return 0;
 }
 
@@ -488,8 +491,10 @@ static const char *cache_key(const Job *j, const char *command)
                      text("/proc/self/exe\n%s\n%s", j->ffmpeg_path, j->input), "\n"));
     }
     // lookup tables and subtitles of filters are files, too
-    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s%s", CACHE_FORMAT, j->ffmpeg_version, command,
-                j->in.hash[0], j->in.hash[1], files, file_states(command, words));
+    // with spaces in their names, too
+    return text("%d %s%s\n%"PRIx64" %"PRIx64"\n%s%s%s", CACHE_FORMAT, j->ffmpeg_version, command,
+                j->in.hash[0], j->in.hash[1], files, file_states(command, words),
+                file_states(command, words + 1));
 }
 
 /// An entry begins with the hash of its key and of the lines after it.
@@ -844,7 +849,9 @@ static int choose_streams(const Job *j)
 {
     const int has_audio = !!av_dict_get(j->other_options, "c:a", NULL, AV_DICT_IGNORE_SUFFIX);
     const char *printed = j->video_only ? text(" -map 0:%d", j->in.stream->index) : " -map 0";
-    const char *scored  = "", *data = "", *coders = " -c copy";
+    // or else copied audio begins before the part in some containers
+    const char *coders  = j->start ? " -c copy -copypriorss:a 0" : " -c copy";
+    const char *scored  = "", *data = "";
     int nb_videos = 0, video = 0, nb = 0;
 
     for (unsigned i = 0; i < j->in.format->nb_streams; i++) {

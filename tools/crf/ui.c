@@ -124,7 +124,7 @@ static const AVOption options[] = {
     TEXT("-i", input, NULL, "the video to encode"),
     TIME("-ss", start, 0, 0, "start at this time of the input"),
     TIME("-to", end, 0, 0, "end at this time of the input"),
-    TIME("-t", length, 0, 0, "use only this much of the input"),
+    TIME("-t", length, 0, 1, "use only this much of the input"),
     TEXT("-hwaccel", hwaccel, NULL, "decode the input on a device: auto, cuda, vaapi, qsv, ..."),
     TEXT("-c:v", encoder, NULL, "the encoder (default: libsvtav1 -preset 8, libx265 or libx264)"),
     TEXT("-vf", filters, NULL, "filters before the encoder, as in ffmpeg"),
@@ -237,7 +237,7 @@ static const char *const replaced[][2] = {
 
 /// Accepted without effect: defaults, also of commands that were printed here.
 #define NO_EFFECT "n,hide_banner,stats,nostats,nostdin,accurate_seek,autorotate,autoscale,map=0," \
-                  "c=copy,fps_mode=passthrough,enc_time_base=filter"
+                  "c=copy,fps_mode=passthrough,enc_time_base=filter,copypriorss:a=0"
 
 /// Options that ffcrf sets itself, or that set the quality or rate of an encoder or its library.
 #define REFUSED "map,c,fps_mode,enc_time_base,b,q,qscale,qp,cq,crf,global_quality,rc,rc_mode," \
