@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import contextlib
 import json
 import re
 import socket
@@ -12,7 +13,7 @@ import time
 import urllib.request
 
 import pytest
-from common import TOOLS, document, lines, tool, wait_for
+from common import TOOLS, document, ffmpeg, lines, tool, video, wait_for
 
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
@@ -81,6 +82,76 @@ def test_alarms(gate, options):
     assert summary == {'event': 'summary', 'result': 'FAILED' if alarms else 'passed', 'alarms': len(alarms), 'stalls': 0,
                        'frames': 500, 'invalid': 13, 'incomplete_lines': 0, 'time_jumps': 0}
     assert (code, err) == (bool(alarms), warning)
+
+
+# Frames from 4 to 4.96 s and from 6 to 6.16 s are damaged, those from 9 to 9.48 s have no valid score, as in LOG.
+DAMAGED = ''.join(row.replace('\n', ' damaged:1\n') if 100 <= i < 125 or 150 <= i < 155 else row
+                  for i, row in enumerate(LOG.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize('options, alarms', [
+    ('--invalid 0', [('invalid', 9, 9, 9.52)]),
+    ('--invalid 480ms', [('invalid', 9, 9.48, 9.52)]),
+    ('--invalid 481ms', []),
+    ('--damaged 0', [('damaged', 4, 4, 5), ('damaged', 6, 6, 6.2)]),
+    ('--damaged 160ms --invalid 400ms', [('damaged', 4, 4.16, 5), ('damaged', 6, 6.16, 6.2), ('invalid', 9, 9.4, 9.52)]),
+    ('--damaged 161ms', [('damaged', 4, 4.2, 5)]),
+    ('--damaged 500ms --recover 1.1', [('damaged', 4, 4.52, 6.2)]),
+    ('--damaged 1s', [])])
+def test_kinds(gate, options, alarms):
+    """Each kind has its own lines and count, beside the alarms of quality."""
+    out = ''.join(f'{kind}_start:{start:.6f} {kind}_raised:{raised:.6f}\n{kind}_start:{start:.6f} {kind}_end:{end:.6f} '
+                  f'{kind}_duration:{end - start:.6f}\n' for kind, start, raised, end in alarms)
+    counts = {f'{kind}_alarms': [alarm[0] for alarm in alarms].count(kind) for kind in ('invalid', 'damaged')
+              if f'--{kind}' in options}
+    text = ''.join(f', {count} {name.replace("_", " ")}' for name, count in counts.items())
+    assert gate(DAMAGED, '--above 99 ' + options) == (
+        bool(alarms), out, f'quality-gate: {"FAILED" if alarms else "passed"}: 0 alarms, 0 stalls{text}, 500 frames, '
+        '13 of them without a valid score\n')
+    *events, summary = map(json.loads, gate(DAMAGED, f'--above 99 {options} --json')[1].splitlines())
+    assert [event.pop('event') for event in events] == [f'{kind}_{end}' for kind, *_ in alarms for end in ('start', 'end')]
+    assert events == [{name: float(value) for name, value in (word.split(':') for word in line.split())}
+                      for line in out.splitlines()]
+    assert {name: count for name, count in summary.items() if name.endswith('_alarms')} == counts
+    # the alarms of quality are the same
+    others = ''.join(line for line in gate(DAMAGED, '--above 60 ' + options)[1].splitlines(keepends=True) if line[:5] == 'alarm')
+    assert ('1.1' in options) or others == output(ALARMS['--above 60'], 70)
+
+
+def test_kinds_end(gate):
+    """An alarm is open at the end, has one start over a restart, and stops the tool; JSON has the same fields."""
+    black = lines(50, lambda i: 5, lambda i: i < 25)
+    start, end = 'invalid_start:1.000000 invalid_raised:1.520000\n', 'invalid_start:1.000000 invalid_end:{} open:1\n'
+    assert gate(black, '--above 60 --invalid 500ms')[:2] == (1, start + end.format('1.960000 invalid_duration:0.960000'))
+    assert gate(black, '--above 60 --invalid 500ms --stop')[:2] == (1, start + end.format('1.520000 invalid_duration:0.520000'))
+    assert gate(black + lines(50, lambda i: 5, lambda i: i >= 25), '--above 60 --invalid 500ms')[1] == \
+        start + 'invalid_start:1.000000 invalid_end:2.960000 invalid_duration:1.960000\n'
+    # a log without any valid score is an error, unless that has been reported
+    nothing = lines(50, lambda i: 5, lambda i: False)
+    assert [gate(nothing, f'--above 60 --invalid {hold}')[0] for hold in (1, 3)] == [1, 2]
+    frames = [{'score': 5, 'damaged': 1}] * 10 + [{'score': 5}] * 10
+    assert gate(document(frames), '--above 60 --fps 10 --damaged 900ms')[1] == \
+        'damaged_start:0.000000 damaged_raised:0.900000\n' \
+        'damaged_start:0.000000 damaged_end:1.000000 damaged_duration:1.000000\n'
+
+
+def test_black_and_damage(tmp_path, gate):
+    """A video that is black for a second, and later damaged in one frame and so up to the next I frame."""
+    path = tmp_path / 'in.m2v'
+    video(path, '-c:v mpeg2video -g 25 -sc_threshold 1000000000', 4, "drawbox=c=black:t=fill:enable='between(n,25,49)'",
+          'testsrc2=s=320x240:r=25')
+    data = bytearray(path.read_bytes())
+    pictures = [match.start() for match in re.finditer(b'\0\0\1\0', data)]
+    data[pictures[80] + 300:pictures[81]] = bytes(pictures[81] - pictures[80] - 300)
+    path.write_bytes(data)
+    log = ffmpeg('-threads', 1, '-bsf:v', 'quantizer_metadata', '-i', path, '-vf', 'setpts=N/25/TB,bliinds=stats_file=-',
+                 '-f', 'null', '-').decode()
+    assert log.count('\n') == len(pictures) == 100
+    assert gate(log, '--above 99 --invalid 800ms --damaged 600ms')[:2] == (
+        1, 'invalid_start:1.000000 invalid_raised:1.800000\n'
+        'invalid_start:1.000000 invalid_end:2.000000 invalid_duration:1.000000\n'
+        'damaged_start:3.200000 damaged_raised:3.800000\n'
+        'damaged_start:3.200000 damaged_end:3.960000 damaged_duration:0.760000 open:1\n')
 
 
 def test_json_of_infinite(gate):
@@ -176,6 +247,57 @@ def test_stale_first(options, start, end):
         assert process.returncode == 1
 
 
+@contextlib.contextmanager
+def follow(path, command, text):
+    """Start a command with a pipe in which this text is, and with its output in a file."""
+    with open(path, 'w') as out, subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=out,
+                                                  stderr=subprocess.PIPE) as process:
+        process.stdin.write(text)
+        process.stdin.flush()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+# Runs the tool with a clock that is 100 times as fast.
+FAST = """import runpy, signal, sys
+sys.path.insert(0, sys.argv[1][:sys.argv[1].rindex('/')])
+sys.argv = sys.argv[1:]
+timer = signal.setitimer
+signal.setitimer = lambda which, seconds, *rest: timer(which, seconds / 100, *rest)
+runpy.run_path(sys.argv[0], run_name='__main__')
+"""
+
+
+@pytest.mark.parametrize('options, name, stale', [
+    ('', '-', 10), ('--stale 0', '-', 0), ('', '/dev/stdin', 0), ('--stale 10', '/dev/stdin', 10)])
+def test_stale_default(tmp_path, options, name, stale):
+    """A pipe is stale after 10 s without a frame, unless that is turned off; other logs only if that is asked for."""
+    command = [sys.executable, '-c', FAST, TOOLS['quality-gate'], '--above', '99', *options.split(), name]
+    with follow(tmp_path / 'out', command, lines(5, lambda i: 5)) as process:
+        if stale:
+            wait_for((tmp_path / 'out').read_text, 20)
+        else:
+            time.sleep(1)
+        err = process.communicate(timeout=60)[1]
+    assert (tmp_path / 'out').read_text() == 'stale_start:0.160000 stale:1\n' * bool(stale)
+    assert process.returncode == bool(stale) and f' {bool(stale):d} stalls, 5 frames' in err
+
+
+def test_invalid_silence(tmp_path):
+    """After a switch of the codec nothing is decoded: once the pipe is stale, there is no valid score, either."""
+    rows = lines(60, lambda i: 5).splitlines(keepends=True)
+    command = [sys.executable, TOOLS['quality-gate'], *'--above 99 --stale 300ms --invalid 1s -'.split()]
+    with follow(tmp_path / 'out', command, ''.join(rows[:50])) as process:
+        wait_for(lambda: 'raised' in (tmp_path / 'out').read_text(), 20)
+        err = process.communicate(rows[50], timeout=60)[1]
+    assert (tmp_path / 'out').read_text() == \
+        'stale_start:1.960000 stale:1\ninvalid_start:1.960000 invalid_raised:1.960000\nstale_end:2.000000 stale:0\n' \
+        'invalid_start:1.960000 invalid_end:2.000000 invalid_duration:0.040000\n'
+    assert process.returncode == 1 and ' 0 alarms, 1 stalls, 1 invalid alarms, 51 frames' in err
+
+
 def test_live_json(tmp_path):
     """Alarms of JSON are reported while it is written."""
     with open(tmp_path / 'out', 'w') as out, subprocess.Popen(
@@ -223,7 +345,7 @@ def test_output_fails(tmp_path):
 
 
 def test_listen(gate):
-    """Numbers by HTTP, while there are frames; the filter is known by its fields."""
+    """Numbers by HTTP, from the start; the filter is known by the fields of the first frame."""
     pytest.importorskip('prometheus_client', reason='no python3-prometheus-client')
     with socket.socket() as taken:
         taken.bind(('127.0.0.1', 0))
@@ -232,21 +354,30 @@ def test_listen(gate):
         code, _, err = gate(WHOLE, f'--above 40 --listen {port}')
         assert code == 2 and f'cannot listen at {port}: ' in err
     process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '60', '--listen', f'127.0.0.1:{port}',
-                                '--stream', 'a "b"\\c', '-'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                '--stale', '1s', '--damaged', '0', '--stream', 'a "b"\\c', '-'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, text=True)
-    text = ''.join(LOG.splitlines(keepends=True)[170:240]).replace('raw', 'cambi')
-    process.stdin.write(text)
-    process.stdin.flush()
+    text = ''
 
-    def come():
+    def come(pattern):
         nonlocal text
         try:
             with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=10) as answer:
                 text = answer.read().decode()
         except OSError:
             return False
-        return re.search(r'frames_total\{.*\} 70', text)
-    wait_for(come)
+        return re.search(pattern, text)
+
+    def states():
+        return {kind: int(float(value)) for kind, value in
+                re.findall(r'^ffmpeg_quality_state\{kind="(\w+)",stream="a \\"b\\"\\\\c"\} (\S+)$', text, re.M)}
+    wait_for(lambda: come(r'state\{.*} 0'))
+    assert states() == {'quality': 0, 'stale': 0, 'invalid': 0, 'damaged': 0} and text.count('\n') == 6
+    wait_for(lambda: come(r'state\{.*} 1'))
+    assert states() == {'quality': 0, 'stale': 1, 'invalid': 0, 'damaged': 0}
+    process.stdin.write(''.join(LOG.splitlines(keepends=True)[170:240]).replace('raw', 'cambi').replace('valid:1', 'valid:1 damaged:1'))
+    process.stdin.flush()
+    wait_for(lambda: come(r'frames_total\{.*\} 70'))
+    assert states() | {'stale': 0} == {'quality': 1, 'stale': 0, 'invalid': 0, 'damaged': 1}
     process.communicate(timeout=60)
     assert 'filter="vmaf",' in text and 'metric="score",stream="a \\"b\\"\\\\c"' in text
     found = {name + le: float(value) for name, le, value in
