@@ -9,7 +9,9 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import concurrent.futures
 import contextlib
+import csv
 import functools
+import io
 import json
 import os
 import pathlib
@@ -76,7 +78,8 @@ def printable(text):
 
 def print_error(text):
     """Print a line to standard error; names in it may have any characters."""
-    print(printable(text), file=sys.stderr, flush=True)
+    # One write: other threads print, too.
+    print(printable(text) + '\n', end='', file=sys.stderr, flush=True)
 
 
 # ---- output files ----
@@ -110,6 +113,18 @@ def write_atomically(path, text):
             written.replace(target)
     except OSError as error:
         raise ToolError(f'cannot write {path!r}: {error.strerror}') from error
+
+
+def write_csv(path, columns, rows):
+    """Write dictionaries as CSV; columns that a row lacks are empty. A spreadsheet calculates text
+    that begins with = + - or @: a ' prevents it."""
+    writer = csv.DictWriter(text := io.StringIO(), columns, '', 'ignore', lineterminator='\n')
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({
+            name: re.sub(r'^(?=[=+@\t\r\n-])', "'", cell).replace('\r', '\\r')
+            if isinstance(cell, str) else cell for name, cell in row.items()})
+    write_atomically(path, text.getvalue().encode('utf-8', 'backslashreplace').decode())
 
 
 # ---- the program ----

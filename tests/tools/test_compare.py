@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import csv
 import itertools
 import json
 import math
@@ -171,7 +172,7 @@ def test_brightness(compare):
         brighter.append(f'{name}+8.mkv')
         copy(f'{name}.mkv', brighter[-1], 'lutyuv=y=val+8')
         code, said, table = compare(f'{name}.mkv', 'white.mkv', 'gray.mkv', brighter[-1], '-m', 'ssim')
-        assert code == 2 and table.count('\nSSIM') == table.count(brighter[-1]) == 1
+        assert code == 2 and table.count('\nssim: ') == table.count(brighter[-1]) == 1
         for other in 'white', 'gray':
             assert f"quality-compare: '{other}.mkv' does not fit '{name}.mkv' at any offset" in '\n'.join(said)
 
@@ -203,15 +204,14 @@ def test_means(compare):
     copy('source.mkv', 'a.mkv', "lutyuv=u=val+8:enable='gte(n,9)'", *X264, '-crf', 30)
     code, _, table = compare('source.mkv', 'a.mkv', 'source.mkv', '-m', 'ssim,psnr,xpsnr')
     assert code == 0
-    found = re.findall(r'(?:^|  )(a|source)\.mkv +(\S+) +(\S+) +(\S+) +0:00:0', table, re.M)
-    assert [mean for name, mean, _, _ in found if name == 'source'] == ['1.0000', 'inf', '100.00']
+    found = {line.split()[0]: line.split()[6::2] for line in table.splitlines()}
+    assert found['source.mkv'] == ['1.0000', 'inf', '100.00']
     wanted = []
     for graph, mean in ('ssim', 'SSIM .*All:'), ('psnr', 'PSNR .*average:'), ('[1][0]xpsnr', 'minimum: *'):
         done = subprocess.run([FFMPEG, '-nostdin', '-i', 'a.mkv', '-i', 'source.mkv', '-lavfi', graph,
                                '-f', 'null', '-'], capture_output=True, text=True, check=True)
         wanted.append(float(re.search(mean + r'([\d.]+)', done.stderr)[1]))
-    means = [float(mean) for name, mean, _, _ in found if name == 'a']
-    assert means == pytest.approx(wanted, abs=0.006)
+    assert [float(mean) for mean in found['a.mkv']] == pytest.approx(wanted, abs=0.006)
 
 
 def test_all_metrics(compare):
@@ -221,9 +221,9 @@ def test_all_metrics(compare):
     code, said, table = compare('source.mkv', 'a.mkv', '-m', 'bliinds,ssim,psnr,mad')
     assert code == 0 and said == ['a.mkv: offset +7.0 frames (+0.280 s)', 'a.mkv: 43 frames compared',
                                   'a.mkv: bliinds: for a display of 96 lines']
-    for label in 'SSIM (0..1, higher is better)', 'MAD (0 and up, lower is better)', \
-            'estimated VMAF loss (0..100, lower is better)':
-        assert f'\n{label} ' in table
+    for label in 'ssim: SSIM (0..1, higher is better)', 'mad: MAD (0 and up, lower is better)', \
+            'bliinds: estimated VMAF loss (0..100, lower is better)':
+        assert f'\n{label}\n' in table
     # the frame that is red lies at the source's time
     assert column('a.mkv', 'ssim.All').index(min(column('a.mkv', 'ssim.All'))) == 23
     page = report(Path(), 'out/a.mkv.json', '--source', 'source.mkv', '--video', 'a.mkv',
@@ -248,7 +248,7 @@ def test_vmaf(compare, source, encode, options):
     ffmpeg('-i', 'a.mkv', '-i', 'source.mkv', '-lavfi', f'vmaf=f=alone.log:{options}',
            '-f', 'null', '-')
     code, _, table = compare('source.mkv', 'a.mkv', '-m', 'ssim,bliinds,vmaf')
-    assert code == 0 and '\nVMAF (0..100, higher is better) ' in table
+    assert code == 0 and '\nvmaf: VMAF (0..100, higher is better)\n' in table
     alone = re.findall(r' score:(\S+)', Path('alone.log').read_text())
     assert column('a.mkv', 'vmaf.score') == [float(score) for score in alone] and len(alone) == 10
 
@@ -265,7 +265,7 @@ def test_names(compare, monkeypatch):
     monkeypatch.setenv('TMPDIR', os.path.abspath("a:b'c"))
     output = "o:'[,;] é"
     code, said, table = compare('-m', 'ssim', '--', ":s'rc,.mkv", odd, "a:b'c/" + odd, output=output)
-    assert code == 0 and table.count(odd.replace(chr(10), '\\n') + '   1.0000') == 2
+    assert code == 0 and table.count(odd.replace(chr(10), '\\n') + ' ') == table.count(' 1.0000 1.0000') == 2
     assert sorted(os.listdir(output)) == sorted([odd + '.json', odd + '-2.json']) and os.listdir("a:b'c") == [odd]
 
 
@@ -278,7 +278,7 @@ def test_output_names(compare):
     assert (code, said) == (2, ["quality-compare: './x.json' would overwrite the input 'y': name another output"])
     os.unlink('x.json')
     code, _, table = compare('x', 'y', 'y', 'n' * 255, 'n' * 254 + 'm', '-m', 'ssim')
-    assert code == 0 and table.count('1.0000') == 12
+    assert code == 0 and table.count(' 1.0000 1.0000') == 4
     names = ['y.json', 'y-2.json', 'n' * 250 + '.json', 'n' * 248 + '-2.json']
     assert sorted(os.listdir('out')) == sorted(names)
 
@@ -302,7 +302,109 @@ def test_errors(compare, films, source, encode, options, message):
 def test_one_bad_encode(compare, films):
     """The table has the others."""
     code, said, table = compare(films / 'source.mkv', films / 'sound.mkv', films / 'late.mkv', '-m', 'ssim')
-    assert code == 2 and len(said) == 3 and re.search(r'\nSSIM .* late\.mkv +1\.0000', table)
+    assert code == 2 and len(said) == 3 and re.search(r'\nlate\.mkv .* 1\.0000 1\.0000\n', table)
+
+
+def test_table(compare):
+    """A row has the facts of the encode, and the CSV the same numbers with all their digits."""
+    video('source.mkv', seconds=2)
+    sine = ['-f', 'lavfi', '-i', 'sine=d=2', '-c:a', 'pcm_s16le', '-shortest']
+    raw = [*sine, '-c:v', 'rawvideo', '-fps_mode', 'passthrough']
+    ffmpeg('-i', 'source.mkv', *raw, '-vf', "select='gte(n,5)',setpts=PTS-STARTPTS,noise=alls=9:allf=t", '=1+1.nut')
+    ffmpeg('-i', 'source.mkv', *raw, '-vf', 'fps=50,scale=80:48', 'b.nut')
+    names = 'bliinds,mad,ssim,psnr,xpsnr'
+    code, said, table = compare('source.mkv', '=1+1.nut', 'b.nut', '-m', names, '--csv', 'table.csv')
+    heads, keys, *lines = map(str.split, table.splitlines())
+    assert code == 0 and heads == names.split(',') and max(map(len, table.splitlines())) <= 120
+    assert keys == 'name size fps kb/s MB frames mean p95 mean p95 mean p5 mean p5 mean p5'.split()
+    # the sound does not count as video, but in the size of the file
+    assert lines[0][:4] == ['=1+1.nut', '160x96', '25', '4608'] and lines[0][5] == '45'
+    assert lines[1][:4] == ['b.nut', '80x48', '50', '2304'] and lines[1][5] == '100'
+    with open('table.csv', encoding='utf-8', newline='') as file:
+        rows = [*csv.DictReader(file)]
+    assert [row['encode'] for row in rows] == ["'=1+1.nut", 'b.nut']
+    for name, cells, row in zip(('=1+1.nut', 'b.nut'), lines, rows):
+        log = json.loads(Path(row['json'].replace("'", '')).read_text())
+        pools = {field.split('.')[0]: pool for field, pool in log['pooled_metrics'].items()}
+        for metric, mean, bad in zip(heads, cells[6::2], cells[7::2]):
+            percentile = 'p95' if metric in ('bliinds', 'mad') else 'p5'
+            if f'{name}: {metric}: no frame has a valid score' in said:
+                assert metric == 'bliinds' and mean == bad == '-' and row['bliinds_mean'] == ''
+                continue
+            assert float(row[f'{metric}_mean']) == pools[metric]['mean'] == pytest.approx(float(mean), abs=0.006)
+            assert float(row[f'{metric}_{percentile}']) == pools[metric][percentile] == pytest.approx(float(bad), abs=0.006)
+        at = [frame['pts_time'] for frame in log['frames'] if frame['metrics']['psnr.psnr_avg'] == pools['psnr']['worst']]
+        assert pools['psnr']['worst_at'] == at[0] and int(row['bytes']) == os.path.getsize(name)
+        assert cells[4] == f'{os.path.getsize(name) / 1e6:.3f}' and row['error'] == ''
+    for path, message in ('b.nut', "'b.nut' would overwrite the input 'b.nut'"), ('./out/b.nut.json', 'is the JSON of an encode'):
+        before = Path(path).read_bytes()
+        code, said, _ = compare('source.mkv', 'b.nut', '-m', 'ssim', '--csv', path)
+        assert code == 2 and message in said[-1] and Path(path).read_bytes() == before
+
+
+def test_pairs(compare, films):
+    """A list has videos and pictures; a bad one does not keep the others from the table."""
+    for name in 'one.png', 'a, b.png':
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x64', '-frames:v', 1, name)
+    late, sound = films / 'late.mkv', films / 'sound.mkv'
+    source = films / 'source.mkv'
+    Path('list.csv').write_text(f'source,encode\n# "a comment\n{source},{sound}\n\none.png,"a, b.png"\n'
+                                f'none.png, one.png\n{source}, {late}\n"a, b.png",one.png\n')
+    code, said, table = compare('--pairs', 'list.csv', '-m', 'ssim', '--csv', 'table.csv')
+    lines = [line for line in table.splitlines() if ' 1.0000 1.0000' in line]
+    assert code == 2 and [re.split(r' +\d+x\d+ +', line)[0] for line in lines] == [
+        'a, b.png', 'late.mkv', 'one.png']
+    assert lines[2].split()[:4] == ['one.png', '64x64', '-', '-']
+    assert sum(line.startswith('quality-compare: ') for line in said) == 2
+    with open('table.csv', encoding='utf-8', newline='') as file:
+        rows = [*csv.DictReader(file)]
+    assert [(row['source'], row['encode']) for row in rows] == [
+        (str(source), str(sound)), ('one.png', 'a, b.png'), ('none.png', 'one.png'), (str(source), str(late)), ('a, b.png', 'one.png')]
+    assert [bool(row['error']) for row in rows] == [True, False, True, False, False]
+    assert [row['ssim_mean'] for row in rows] == ['', '1.0', '', '1.0', '1.0'] and rows[1]['fps'] == rows[1]['kb/s'] == ''
+    assert sorted(os.listdir('out')) == ['a, b.png.json', 'late.mkv.json', 'one.png-2.json']
+    code, said, _ = compare('--pairs', 'list.csv', '-m', 'ssim', '--csv', 'list.csv')
+    assert code == 2 and "'list.csv' would overwrite the input 'list.csv'" in said[-1]
+
+
+@pytest.mark.parametrize('text, message', [
+    ('# nothing\n\n', "contains 'no row': write a row SOURCE,ENCODE"), ('a.mkv\n', "contains 'a.mkv': write a row"),
+    ('a,b,c\n', "contains 'a,b,c': write a row"), ('a,\n', "contains 'a,': write a row"), ('a,b\0\n', 'write a row'),
+    ('a,"b\n', 'is no CSV file: ')])
+def test_bad_lists(compare, text, message):
+    Path('list.csv').write_text(text)
+    code, said, table = compare('--pairs', 'list.csv')
+    assert (code, len(said), table) == (2, 1, '') and message in said[0]
+
+
+def test_no_inputs(compare):
+    for arguments in [], ['a.mkv'], ['--pairs', 'list.csv', 'a.mkv', 'b.mkv']:
+        code, said, _ = compare(*arguments)
+        assert code == 2 and 'name a source and its encodes, or a list with --pairs' in said[-1]
+
+
+def test_tone_mapping(compare):
+    """The error shows filters with which a good encode has a good score."""
+    video('hdr.mkv', '-c:v ffv1 -pix_fmt yuv420p10le', 0.4,
+          'format=yuv420p10,setparams=color_trc=smpte2084:color_primaries=bt2020:colorspace=bt2020nc:range=limited')
+    copy('hdr.mkv', 'sdr.mkv', 'format=yuv420p,setparams=color_trc=bt709')
+    _, said, table = compare('hdr.mkv', 'sdr.mkv', '-m', 'ssim,psnr')
+    filters = re.search('HDR and SDR cannot be compared.* --source-filter "(.*)"$', said[-1])[1]
+    assert not table
+    copy('hdr.mkv', 'sdr.mkv', filters)
+    code, said, _ = compare('hdr.mkv', 'sdr.mkv', '-m', 'ssim,psnr', '--source-filter', filters)
+    assert code == 0 and column('sdr.mkv', 'psnr.psnr_avg') == [math.inf] * 10 and len(said) == 2
+
+
+def test_source_filter(compare, films):
+    """Filters may change the size, the rate and the number of the frames, and have labels."""
+    for n, filters in enumerate(['crop=96:64,trim=start_frame=4', 'fps=50,split[e][s];[e][s]hstack', 'format=gray,transpose']):
+        copy(films / 'source.mkv', f'{n}.mkv', filters)
+        code, said, _ = compare(films / 'source.mkv', f'{n}.mkv', '-m', 'ssim,psnr,xpsnr', '--source-filter', filters)
+        assert code == 0 and said[0] == f'{n}.mkv: offset +0.0 frames (+0.000 s)'
+        assert set(column(f'{n}.mkv', 'psnr.psnr_avg')) == {math.inf}
+    code, said, _ = compare(films / 'source.mkv', '0.mkv', '--source-filter', 'crap=96')
+    assert code == 2 and "--source-filter 'crap=96' cannot be applied to " in said[-1]
 
 
 def test_text_is_no_fact(compare):
@@ -332,7 +434,7 @@ def test_damage(compare):
     for name, data in (files | {'spots.mp4': mp4}).items():
         Path(name).write_bytes(data)
         code, said, table = compare('source.mkv', name, '-m', 'ssim')
-        assert code == 2 and said[0] == f'{name}: offset +0.0 frames (+0.000 s)' and '\nSSIM ' in table
+        assert code == 2 and said[0] == f'{name}: offset +0.0 frames (+0.000 s)' and '\nssim: ' in table
         assert said[-1].startswith(f"{name}: DAMAGED: '{name}': ")
         log = json.loads(Path(f'out/{name}.json').read_text())
         assert log['eof'] is False and [*log['damage']] == [name]
@@ -377,7 +479,7 @@ def test_what_it_lacks(compare):
     video('source.mkv', seconds=1)
     few = stand_in('*-filters*', "echo ' ssim scale'")
     code, _, table = compare('source.mkv', 'source.mkv', program=few)
-    assert code == 0 and len(table.splitlines()) == 2 and '\nSSIM ' in table
+    assert code == 0 and len(table.splitlines()) == 4 and '\nssim: ' in table
     code, said, _ = compare('source.mkv', 'source.mkv', '-m', 'ssim,vmaf', program=few)
     assert (code, said) == (2, ['quality-compare: this ffmpeg can measure ssim, not ssim,vmaf'])
 
