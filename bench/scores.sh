@@ -3,7 +3,7 @@
 #
 #   bench/scores.sh FFMPEG PICTURE NAME=VIDEO...
 #
-#   LENGTH=30     encode so many seconds of each video by libx264, preset medium
+#   LENGTH=30     seconds of each video to encode with libx264, preset medium
 #   CRFS="18 22 26 30 34 38 42 46"
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail

@@ -253,8 +253,8 @@ crf_resume(){
     echo precious > ${tmp}/out.part.mkv
     for signal in INT HUP KILL; do
         env --default-signal=INT,HUP ${program} -i ${in} ${fast} -vf realtime=speed=0.03 --metric ssim \
-            --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > ${tmp}/told${signal} 2>&1 &
-        interrupt ${signal} "test -e ${tmp}/out.mkv.*.part.mkv && grep -q nostdin ${tmp}/told${signal}"
+            --crf 30 --samples 1 --sample-duration 80ms --encode ${out} > ${tmp}/messages${signal} 2>&1 &
+        interrupt ${signal} "test -e ${tmp}/out.mkv.*.part.mkv && grep -q nostdin ${tmp}/messages${signal}"
         echo "$(ls ${tmp} | grep -c '^out\.mkv') files of the output"
     done
     cat ${tmp}/out.part.mkv
@@ -264,7 +264,7 @@ crf_resume(){
         until_so "ls ${tmp} | grep -q '^two.mkv.*part' || test ${crf} = 40"
     done
     wait
-    echo "$(ls ${tmp} | grep -c '^two\.mkv') files of two runs, $(grep -l 'finished encode' ${tmp}/two20 ${tmp}/two40 | wc -l) told"
+    echo "$(ls ${tmp} | grep -c '^two\.mkv') files of two runs, $(grep -l 'finished encode' ${tmp}/two20 ${tmp}/two40 | wc -l) reported"
 }
 
 # ffmpeg that waits without an end is stopped after 60 checks, each of which is a signal here; one
@@ -510,17 +510,17 @@ crf_metrics(){
     echo "by default $(done_ '"\(.metric) of \(.target)"')"
 }
 
-# A file that is cut off is used as far as it goes, and that is told.
+# A truncated file is used as far as it goes, with a warning.
 crf_damage(){
     clip 4
     ff -i ${in} -c copy -movflags faststart ${tmp}/in.mp4
     ff -i ${in} -c copy ${tmp}/in.ts
     for n in mkv mp4; do part_of ${tmp}/in.${n} 50 > ${tmp}/half.${n}; done
-    told() {
+    shorter() {
         part=$(sample 'if .frames > 20 and .frames < 80 then "half" else .frames end')
         echo ", ${part}, $(grep -c 'cut off' ${tmp}/err) warnings"
     }
-    each_case has_json told "${fast} --metric ssim --crf 40"
+    each_case has_json shorter "${fast} --metric ssim --crf 40"
 }
 
 # The tables of ffmpeg's options are those of the sources: none without a value is missing, and the
