@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs to PREFIX what make run has built, or builds it; `install.sh install-full` builds and
 # installs all of FFmpeg, `install.sh uninstall` removes either. What is installed of the
-# tools is listed in tools/quality.mak and tools/crf/ffcrf.mak.
+# tools is listed in tools/quality.mak.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -15,7 +15,7 @@ if [ "$target" = install-full ]; then
     targets=(install)
 else
     # the build is that of make run: its programs do not know where they are
-    [ "$target" = uninstall ] || targets=(install-progs install-man install-ffcrf install-quality)
+    [ "$target" = uninstall ] || targets=(install-progs install-man install-quality)
     targets+=("prefix=$PREFIX")
     export -n PREFIX
 fi

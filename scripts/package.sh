@@ -12,7 +12,7 @@ packages=$root/results/packages
 work=$build/package
 licences=${LICENCES:-gpl lgpl}
 oldest_glibc=2.36       # of Debian 12
-programs=(ffmpeg ffprobe ffcrf)
+programs=(ffmpeg ffprobe)
 # A release has the same bytes each time: files have the time of its commit.
 epoch=$(own_git log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/VERSION")
 export SOURCE_DATE_EPOCH=$epoch
@@ -31,7 +31,7 @@ install_files() { # build-folder stage
     rm -rf "$installed" "$2"
     mkdir -p "$work"
     logged "make install" "$work/install.log" make -C "$1" DESTDIR="$installed" \
-        install-progs install-man install-ffcrf install-quality
+        install-progs install-man install-quality
     mv "$installed$(sed -n 's/^prefix=//p' "$1/ffbuild/config.mak")" "$2"
     rm -rf "$2/share/man/man3" "$2/share/doc"
     mkdir -p "$2/share/ffmpeg/quality/models"

@@ -6,12 +6,21 @@
 # by AVX-512, x264 164 reads memory that it has not set: it is the same in all programs
 export MALLOC_PERTURB_=85
 export FFCRF_CACHE=${tmp}/cache
-name=ffcrf${PROGSUF}${EXECSUF}
+name=ffcrf
 program=${target_path}/${name}
+tools=${base}/../tools
 in=${tmp}/in.mkv
 out=${tmp}/out.mkv
 fast="-c:v libx264 -preset ultrafast --max-encoded-percent 100000"
 json=${tmp}/json
+
+# Puts ffcrf into a folder, with a stand-in for ffmpeg that comes from standard input.
+stand_in(){
+    mkdir -p ${tmp}/bin
+    ln -sf "$(readlink -f ${program})" ${tmp}/bin/ffcrf
+    ln -sf "$(readlink -f ${target_path}/ffprobe${PROGSUF}${EXECSUF})" ${tmp}/bin/ffprobe
+    install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+}
 
 # Runs ffcrf, with its standard output in ${tmp}/out and its messages in ${tmp}/err.
 ffcrf() { heard run ${name} "$@" > ${tmp}/out < /dev/null; }
@@ -101,11 +110,10 @@ crf_pairs(){
     echo "a packet less: status ${status}, $(of_type error '.message | test("60 frames") and test("59")')"
 }
 
-# What is refused: the reference has the cases, with the word that says by what.
+# Errors that only a file, an encoder or a muxer shows: the reference has the cases, with a word of
+# the message. tests/tools/test_ffcrf.py has those of the command line.
 crf_refusals(){
     clip 0.4
-    cp ${in} ${tmp}/there.mkv
-    ln ${in} ${tmp}/link.mkv
     good="-i ${in} ${fast} --target-ssim 0.9"
     export CUDA_VISIBLE_DEVICES=-1
     says() { grep -q -e "$1" ${tmp}/err || echo ", BUT DOES NOT SAY SO"; }
@@ -155,14 +163,15 @@ crf_cache(){
     mv ${out} ${in}
     has_json ${search}
     echo "other contents$(cached)"
-    for damage in "truncate -s -3" "truncate -s 0" "echo junk | tee" "echo seconds 1 | tee" "sed -i /^frame/d" "sed -i s/All=0/All=1/"; do
+    for damage in "truncate -s -3" "truncate -s 0" "echo junk | tee" "sed -i 1d" "sed -i s/nb_frames/nb_frame/" 'sed -i "s/\[0/[1/"'; do
         eval "${damage} $(find ${tmp}/cache -type f | paste -sd' ')" > /dev/null
         has_json ${search}
         echo "${damage}$(cached)"
     done
     # each part of the key, and that nothing else is in it
     mkdir ${tmp}/bin ${tmp}/lib
-    cp ${program} ${tmp}/bin/ffcrf
+    for n in $(ls ${tools} | grep -E '^(ffcrf|quality_)'); do cp ${tools}/${n} ${tmp}/bin; done
+    ln -s "$(readlink -f ${target_path}/ffprobe${PROGSUF}${EXECSUF})" ${tmp}/bin/ffprobe
     real=$(command -v ${target_path}/ffmpeg${PROGSUF}${EXECSUF})
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$(readlink -f ${real})" | install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
     printf '0 I 20\n' > "${tmp}/qp file"
@@ -189,8 +198,10 @@ crf_cache(){
     key "file that an option names"
     printf '#!/bin/sh\nexec  "%s" "$@"\n' "$(readlink -f ${real})" > ${tmp}/bin/ffmpeg
     key "ffmpeg"
-    cp ${program} ${tmp}/bin/new && mv ${tmp}/bin/new ${tmp}/bin/ffcrf
+    cp ${tools}/ffcrf ${tmp}/bin/new && mv ${tmp}/bin/new ${tmp}/bin/ffcrf
     key "ffcrf"
+    echo >> ${tmp}/bin/ffcrf_search.py
+    key "its modules"
     key "the same"
     # without a wrapper, whose libraries are those of the shell
     ln -sf "$(readlink -f ${real})" ${tmp}/bin/ffmpeg
@@ -261,30 +272,9 @@ crf_resume(){
     # two runs to one output: the first one to end has it, the other one keeps its encode
     for crf in 20 40; do
         ${program} -i ${in} ${fast} -vf realtime=speed=2 --metric ssim --crf ${crf} --encode ${tmp}/two.mkv > ${tmp}/two${crf} 2>&1 &
-        until_so "ls ${tmp} | grep -q '^two.mkv.*part' || test ${crf} = 40"
     done
     wait
     echo "$(ls ${tmp} | grep -c '^two\.mkv') files of two runs, $(grep -l 'finished encode' ${tmp}/two20 ${tmp}/two40 | wc -l) reported"
-}
-
-# ffmpeg that waits without an end is stopped after 60 checks, each of which is a signal here; one
-# that works is not.
-crf_stall(){
-    clip 0.4
-    install -D ${program} ${tmp}/bin/ffcrf
-    for work in "exec sleep 1000" "while test ! -e ${tmp}/end; do :; done"; do
-        printf '#!/bin/sh\ncase "$*" in *-map*) %s ;; *) printf "\\n  -crf \\n" ;; esac\n' "${work}" |
-            install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
-        ${tmp}/bin/ffcrf -i ${in} ${fast} --crf 30 -v verbose > ${tmp}/out 2> ${tmp}/err &
-        until_so "grep -q -e -map ${tmp}/err"
-        for n in $(seq 64); do
-            sleep 0.1
-            kill -ALRM $! 2> /dev/null || break
-        done
-        touch ${tmp}/end
-        wait $!
-        echo "${work%% *}: status $?, $(grep -c 'was stopped: for 60' ${tmp}/err)"
-    done
 }
 
 # The file of --encode is that of the printed command, for any name, and with side data.
@@ -315,33 +305,13 @@ crf_output(){
         rm -- "${tmp}/${file}"
     done << 'END'
 -dash
-new\nline
-sp  ace
-it\047s
-\047\047\047
-"quoted"
-100%
-%03d
-[0:v]
-back\\slash
-\377\376
-\303\244
-esc\033]0;x\007
-\302\2331m
-a:b
+new\nline\n
+sp  ace it\047s \047\047\047 "quoted" 100% %03d
+[0:v] back\\slash \377\376 \303\244
+esc\033]0;x\007\302\2331m\ttab
 http:x
-file:x
-concat:x
-$(touch hole)
-`touch hole`
-$HOME
-*?
-~
-#
-a;touch hole;b
-a|b&c>d<e
-{a,b}=!
-\ttab
+concat:a|b
+$(touch hole)`touch hole`$HOME*?~#a;touch hole;b&c>d<e{a,b}=!
 
 END
     # given back, the last command with a prefix names the same files
@@ -455,7 +425,7 @@ crf_samples(){
     # the cache has the scores of all frames
     rm -r ${tmp}/cache
     found ${search}
-    sed -n "s,^lavfi.ssim.All=,,p" $(find ${tmp}/cache -type f) | sort -n > ${tmp}/scores
+    sed 1d -s $(find ${tmp}/cache -type f) | jq '.planes.l[]' | sort -n > ${tmp}/scores
     for pool in mean worst p5 p50; do
         found ${search} --pool ${pool}
         case ${pool} in
@@ -529,10 +499,7 @@ crf_options(){
     old="filter_script|qphist|top"
     sed 's/ *\\$//' ${base}/../fftools/ffmpeg_opt.c ${base}/../fftools/opt_common.h | tr '\n' ' ' |
         grep -Eo '\{ *"[^"]+", *OPT_TYPE_[A-Z0-9]+, *[^{]*' | tr -s '{", |' ' ' | sort > ${tmp}/tree
-    table(){ # macro
-        sed -n "/^#define $1 /,/[^\\\\]\$/p" ${base}/../tools/crf/ui.c | grep -o '"[^"]*"' |
-            tr -d '"\n' | tr , '\n' | grep -Evx "${old}" | sort
-    }
+    table() { PYTHONPATH=${tools} python3 -Bc "import ffcrf_options; print(*ffcrf_options.$1, sep='\n')" | grep -Evx "${old}" | sort; }
     names() { awk "$1 { print \$1 }" ${tmp}/tree | grep -Evx -e "${old}|-help" | sort -u; }
     table NO_VALUE > ${tmp}/no_value
     table OF_FILE > ${tmp}/of_file
@@ -579,16 +546,14 @@ crf_meter(){
 # What is searched, and what else an encoder gets, with a stand-in for ffmpeg.
 crf_encoders(){
     clip 0.1
-    install -D ${program} ${tmp}/bin/ffcrf
-    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' |
-        install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+    printf '#!/bin/sh\nprintf "\\n  -%%s \\n" crf cq qp\n' | stand_in
     for encoder in libx264 libaom-av1 libvpx-vp9 librav1e libvvenc h264_nvenc av1_nvenc hevc_qsv \
                    h264_vaapi hevc_vaapi; do
         ${tmp}/bin/ffcrf -i ${in} -c:v ${encoder} -preset 6 --target-ssim 0.9 -v verbose 2>&1 |
             sed -n 's/ -fps_mode.*//; s/.*verbose //; s/-i .* -vf/.../p'
     done
     # one that has no filter of VMAF
-    printf '#!/bin/sh\necho "Unknown filter"\n' | install -m 755 /dev/stdin ${tmp}/bin/ffmpeg
+    printf '#!/bin/sh\necho "Unknown filter"\n' | stand_in
     ${tmp}/bin/ffcrf -i ${in} 2>&1 || echo "status $?"
 }
 
@@ -602,20 +567,4 @@ crf_docs(){
         (cd ${tmp} && sh -c "${line} --max-encoded-percent 1000" > log 2>&1 < /dev/null; echo "status $?: ${line}"
             cat log >&2; test -s log || echo "it said nothing")
     done
-}
-
-# Built with the libraries as a system has them, it does the same.
-crf_alone(){
-    need pkg-config || return 0
-    system=$(readlink -f ${tmp})/system
-    unset MAKEFLAGS MFLAGS MAKELEVEL
-    make install-headers install-libs DESTDIR=${system} > ${tmp}/log 2>&1 &&
-        find ${system} -name '*.pc' -exec sed -i "s,=/,=${system}/," {} + &&
-        PKG_CONFIG_PATH=$(dirname $(find ${system} -name libavutil.pc)):${PKG_CONFIG_PATH} \
-            make -C ${base}/../tools/crf install BUILD=${system} DESTDIR=${system}/root PREFIX=/usr CFLAGS=-O0 \
-            PKG_CONFIG="pkg-config --static" >> ${tmp}/log 2>&1 || { tail -n 25 ${tmp}/log; return; }
-    clip 0.4
-    PATH=${target_path}:${PATH} ${system}/root/usr/bin/ffcrf -i ${in} ${fast} --target-ssim 0.9 > ${tmp}/out 2> ${tmp}/err || echo "status $?"
-    sed -n 's/^CRF .*ssim.*/found/p' ${tmp}/out
-    find ${system}/root -type f | sed "s,${system}/root,," | sort
 }

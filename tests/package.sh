@@ -153,7 +153,7 @@ try_container() {
     [ "$(buildah containers -q --filter name=container)" ] || return
     check "container: scores a picture" scores buildah run container ffmpeg
     check "container: tells its version" \
-        says "^ffcrf $(cat "$root/VERSION")," buildah run container ffcrf --version
+        says "^ffcrf $(cat "$root/VERSION")$" buildah run container ffcrf --version
     check "container: asks for the driver" says 'DRIVER_CAPABILITIES=video,compute,utility' \
         buildah inspect --format '{{.OCIv1.Config.Env}}' container
     check "container: adds at most $most_in_container MB" adds_little

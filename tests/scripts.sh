@@ -150,7 +150,6 @@ cp "$root/scripts/install.sh" "$checkout/scripts"
 PATH=$tmp/bin:$PATH make -s -C "$checkout" install PREFIX=/nowhere > "$tmp/out" 2>&1 && grep ' to ' "$dir/install.log" | diff - /dev/fd/3 >> "$tmp/out" 3<< 'END'
 install-progs to /nowhere
 install-man to /nowhere
-install-ffcrf to /nowhere
 install-quality to /nowhere
 END
 was "make install installs programs, tools and manual pages"

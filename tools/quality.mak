@@ -2,13 +2,20 @@
 # names beside ffmpeg are links.
 
 ifdef CONFIG_BLIINDS_FILTER
-QUALITY_TOOLS = bliinds-convert-release $(addprefix quality-,compare farm gate report)
+FFCRF         = ffcrf
+QUALITY_TOOLS = bliinds-convert-release ffcrf $(addprefix quality-,compare farm gate report)
 QUALITY_FILES = quality_common.py quality_logs.py \
+                $(addsuffix .py,$(addprefix ffcrf_,encode options search)) \
                 $(addprefix quality-report.,html js) quality.version
 QUALITY_DIR   = $(DATADIR)/quality
 
 # manual pages
-COMPONENTS-yes += $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi)))
+COMPONENTS-yes += ffcrf $(notdir $(basename $(wildcard $(SRC_PATH)/doc/quality-*.texi)))
+
+# beside ffmpeg, which it runs
+all: $(FFCRF)
+$(FFCRF): $(SRC_PATH)/tools/ffcrf
+	$(Q)ln -sf "$(realpath $<)" $@
 
 install: install-quality
 install-quality:
@@ -21,4 +28,7 @@ uninstall: uninstall-quality
 uninstall-quality:
 	$(RM) $(QUALITY_TOOLS:%="$(BINDIR)/%")
 	$(RM) -r "$(QUALITY_DIR)"
+
+clean::
+	$(RM) $(FFCRF)
 endif

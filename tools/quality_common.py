@@ -10,6 +10,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import csv
+import ctypes
 import functools
 import io
 import json
@@ -24,8 +25,8 @@ import tempfile
 import threading
 from typing import NamedTuple
 
-# Exit codes of all tools, including ffcrf.
-PASSED, MISSED, FAILED, INTERRUPTED = 0, 1, 2, 130
+# Exit codes of all tools.
+PASSED, MISSED, FAILED, SIGNALED = 0, 1, 2, 128      # SIGNALED + the number of a signal
 
 # Seconds, counted in checks, after which a process without output or CPU time is stopped.
 STALL_CHECKS = 60
@@ -43,6 +44,7 @@ DURATIONS = {NUMBER: [1],
              rf'(?:(\d+):{BELOW_60})?(\d+):{BELOW_60}{NUMBER}': [3600, 60, 1],
              rf'(?:{NUMBER}h)?(?:{NUMBER}m)?(?:{NUMBER}s)?(?:{NUMBER}ms)?': [3600, 60, 1, 0.001]}
 
+_LIBC = ctypes.CDLL(None)
 _interrupted = threading.Event()    # ends the processes of run_process() in all threads
 
 
@@ -147,14 +149,20 @@ def parse(parser):
     return parser.parse_args()
 
 
+def _interrupt(number, _):
+    raise KeyboardInterrupt(number)
+
+
 def run(name, main):
     """Run a tool and exit with its code; errors become a message."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) != signal.SIG_IGN:      # as by nohup
+            signal.signal(number, _interrupt)
     try:
         code = main()
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except KeyboardInterrupt as error:
+        code = SIGNALED + (error.args or [signal.SIGINT])[0]
     except (ToolError, ModuleNotFoundError, OSError) as error:
         code, module = FAILED, getattr(error, 'name', '').replace('_', '-')
         if not isinstance(error, BrokenPipeError):      # the reader of the output has ended
@@ -166,6 +174,12 @@ def run(name, main):
 
 
 # ---- ffmpeg ----
+
+def identity(path):
+    """A file's path, and what changes when the file is written to or replaced."""
+    st = os.stat(path)
+    return [os.path.abspath(path), st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, st.st_dev]
+
 
 def find_ffmpeg(name):
     """The absolute path of the named ffmpeg, or of that beside this tool, or of that in PATH."""
@@ -189,8 +203,9 @@ def find_ffprobe(ffmpeg):
 
 
 def url(path):
-    """The argument for a file's name: a colon in it does not make it a protocol."""
-    return 'file:' + path
+    """The URL of an input: a colon in the name of a file does not make it a protocol."""
+    is_url = re.match(r'\w+:', path) and not os.path.exists(path)
+    return path if is_url else 'file:' + path
 
 
 class Done(NamedTuple):
@@ -202,7 +217,8 @@ class Done(NamedTuple):
     @property
     def error(self):
         """The first line of the log, without the address of its context."""
-        first = next(iter(self.log.strip().splitlines()), f'it ended with code {self.code}')
+        first = next(iter(self.log.strip().splitlines()), f'it ended with code {self.code}'
+                     if self.code >= 0 else f'it was ended by signal {-self.code}')
         return re.sub(r' @ 0x[0-9a-f]+(?=\])', '', first)
 
 
@@ -219,16 +235,39 @@ def _activity(pid):
     return found
 
 
-def run_process(command, **options):
+def _end_with_parent():
+    """Let the kernel kill a child process if this one is killed."""
+    _LIBC.prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
+
+
+def _read_lines(file, read_line):
+    """Call a function for each line of a file."""
+    with file:
+        for line in file:
+            read_line(line)
+
+
+def run_process(command, read_line=None, may_wait=False, **options):
     """Run a program to its end. It is killed, with the programs that it has started, if this one is
-    interrupted, or if it is idle for too long."""
+    interrupted, or, unless it may wait for data, if it is idle for too long.
+
+    If read_line is given, it gets each line of the output as it comes, in another thread, and the
+    result has no output.
+    """
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, **options) as process:
-        idle, last = 0, None
+                          stderr=subprocess.PIPE, preexec_fn=_end_with_parent,
+                          **options) as process:
+        idle, last, reader = 0, None, None
+        if read_line:
+            reader = threading.Thread(target=_read_lines, args=(process.stdout, read_line))
+            process.stdout = None       # communicate() reads only the errors
+            reader.start()
         try:
-            while idle < STALL_CHECKS:
+            while idle < STALL_CHECKS or may_wait:
                 try:
                     output, log = process.communicate(timeout=1)
+                    if reader:
+                        reader.join()
                     return Done(output, log.decode(errors='replace'), process.returncode)
                 except subprocess.TimeoutExpired:
                     now = _activity(process.pid)
@@ -300,12 +339,13 @@ def video_stream(found):
                  not stream.get('disposition', {}).get('attached_pic')), None)
 
 
-def missing_end(ffmpeg, path):
-    """A message if a file ends before the duration in its header, else an empty one.
+def missing_end(ffmpeg, path, container=None):
+    """A message if a file ends before the duration in its header, else an empty one. The container
+    is the `format` of probe(), if that is known.
 
     Only Matroska and MP4 have a duration that is no estimate.
     """
-    container = probe(ffmpeg, path)['format']
+    container = container or probe(ffmpeg, path)['format']
     if not re.search('matroska|mov', container['format_name']) or 'duration' not in container:
         return ''
     # The duration of Matroska is the time of its end.

@@ -104,28 +104,30 @@ mutants() {
   libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/s->non_linear ? ff/0 ? ff/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/int k = 1; k < 64/int k = 0; k < 64/ @ quantizer-mjpeg
-  tools/crf/search.c          @ s/SEARCH_MOST - 1 - nb/SEARCH_MOST + 1 - nb/ @ ffcrf-choice
-  tools/crf/search.c          @ s/rint(low->crf \/ step)/rint(low->crf \/ step) + 1/ @ ffcrf-choice
-  tools/crf/search.c          @ s/ENOUGH \&\& to - from <= near/ENOUGH \&\& to - from <= 2 * near/ @ ffcrf-choice
-  tools/crf/search.c          @ s/i < nb \&\& !high/i < nb/ @ ffcrf-choice
-  tools/crf/search.c          @ s/ \&\& low->percent <= s->max_percent;/;/ @ ffcrf-choice
-  tools/crf/search.c          @ s/prior \/ 2, prior \* 2/prior, prior/ @ ffcrf-choice
-  tools/crf/encode.c          @ s/\[x\]null%s\[e\]/[x]loop=1:1:0%s[e]/ @ ffcrf-pairs
-  tools/crf/encode.c          @ s/ || r->nb_packets \&\& r->nb_packets != r->nb_source// @ ffcrf-pairs
-  tools/crf/encode.c          @ s/"\[r\]\[e\]" : "\[e\]\[r\]"/"[r][e]" : "[r][e]"/ @ ffcrf-metrics
-  tools/crf/encode.c          @ s/(entry \&\& !is_cached)/(entry \&\& !is_cached \&\& r->nb_frames > 25)/ @ ffcrf-resume
-  tools/crf/encode.c          @ s/":bitdepth=10"/""/ @ ffcrf-metrics
-  tools/crf/encode.c          @ s/FFMAX(r->nb_frames \/ step/FFMAX((r->nb_frames + step - 1) \/ step/ @ ffcrf-metrics
-  tools/crf/encode.c          @ s/PR_SET_PDEATHSIG, SIGKILL/PR_SET_PDEATHSIG, 0/ @ ffcrf-resume
-  tools/crf/ui.c              @ s/"_nvenc",     "cq"/"_nvenc",     "qp"/ @ ffcrf-encoders
-  tools/crf/encode.c          @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
-  tools/crf/ui.c              @ s/seconds \* (work.jobs/0 * (work.jobs/ @ ffcrf-meter
-  tools/crf/ui.c              @ s/"?,L,accurate_seek,an,/"?,L,accurate_seek,/ @ ffcrf-options
-  tools/crf/ui.c              @ s/ || j->input != before// @ ffcrf-refusals
-  tools/crf/encode.c          @ s/h \* width > /h * width < / @ ffcrf-abav1
-  tools/crf/ui.c              @ s/HAS(format, 0) ||/0 ||/ @ ffcrf-abav1
-  tools/crf/encode.c          @ s/rank - 1 : all.nb_scores - rank/all.nb_scores - rank : rank - 1/ @ ffcrf-samples
-  tools/crf/encode.c          @ s/reaches(m, worst, mean)/reaches(m, mean, worst)/ @ ffcrf-samples
+  tools/ffcrf_search.py       @ s/MOST - 1 - nb - (not low)/MOST + 1 - nb/ @ tools-ffcrf
+  tools/ffcrf_search.py       @ s/start = round(low.crf \/ step)/start = round(low.crf \/ step) + 1/ @ tools-ffcrf
+  tools/ffcrf_search.py       @ s/nb >= ENOUGH and end - start <= near/nb >= ENOUGH and end - start <= 2 * near/ @ tools-ffcrf
+  tools/ffcrf_search.py       @ s/points\[:points.index(high)\] if high else points/points/ @ tools-ffcrf
+  tools/ffcrf_search.py       @ s/            low.percent <= plan.max_percent$/            True/ @ tools-ffcrf
+  tools/ffcrf_search.py       @ s/prior \/ 2), prior \* 2/prior), prior/ @ tools-ffcrf
+  tools/ffcrf_encode.py       @ s/\[x\]null{rest}\[e\]/[x]loop=1:1:0{rest}[e]/ @ ffcrf-pairs
+  tools/ffcrf_encode.py       @ s/ or result.nb_packets not in (0, nb)// @ ffcrf-pairs
+  tools/ffcrf_encode.py       @ s/'\[r\]\[e\]' if metric.decibels else '\[e\]\[r\]'/'[r][e]'/ @ ffcrf-metrics
+  tools/ffcrf_encode.py       @ s/    entry.write(job, result.known)/    result.nb_frames > 25 and entry.write(job, result.known)/ @ ffcrf-resume
+  tools/ffcrf_encode.py       @ s/':bitdepth=10'/''/ @ ffcrf-metrics
+  tools/ffcrf_encode.py       @ s/max(nb \/\/ step, 1) <=/max((nb + step - 1) \/\/ step, 1) <=/ @ ffcrf-metrics
+  tools/ffcrf_encode.py       @ s/ != quality_common.identity(job.encode)/ is None/ @ tools-ffcrf
+  tools/ffcrf_encode.py       @ s/identities(\[\*words, job.source.path\])/identities(words[:1])/ @ ffcrf-cache
+  tools/quality_common.py     @ s/prctl(1, signal.SIGKILL)/prctl(1, 0)/ @ ffcrf-resume
+  tools/ffcrf_options.py      @ s/'_nvenc', 'cq'/'_nvenc', 'qp'/ @ ffcrf-encoders
+  tools/ffcrf_encode.py       @ s/eof_action=pass/shortest=1/ @ ffcrf-metrics
+  tools/ffcrf_encode.py       @ s/seconds \* (self.jobs/0 * (self.jobs/ @ ffcrf-meter
+  tools/ffcrf_options.py      @ s/? L accurate_seek an /? L accurate_seek / @ ffcrf-options
+  tools/ffcrf_options.py      @ s/ or len(job.inputs) != before// @ tools-ffcrf
+  tools/ffcrf_encode.py       @ s/size\[1\] \* wanted\[0\] > /size[1] * wanted[0] < / @ ffcrf-abav1
+  tools/ffcrf_encode.py       @ s/if is_format or name/if name/ @ ffcrf-abav1
+  tools/ffcrf_encode.py       @ s/reverse=metric.better == 'lower'/reverse=metric.better == 'higher'/ @ ffcrf-samples
+  tools/ffcrf_encode.py       @ s/^        worst = min if metric.better == 'higher' else max$/        worst = max/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
   tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
   tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate

@@ -1,17 +1,12 @@
-# The search for a CRF: its choice of CRFs, and tests/ffcrf.sh.
-
-fate-ffcrf-choice: tests/ffcrf_search$(EXESUF)
-fate-ffcrf-choice: RUN = run tests/ffcrf_search$(EXESUF)
-fate-ffcrf-choice: CMP = oneline
-fate-ffcrf-choice: REF = all end at the best CRF
+# The search for a CRF, by tests/ffcrf.sh.
 
 FATE_FFCRF_SEARCH = $(addprefix fate-ffcrf-,libx265 search svtav1)
 $(FATE_FFCRF_SEARCH): RUN = crf_search $(CODEC)
 fate-ffcrf-search:  CODEC = "-c:v libx264 -preset veryfast"
 fate-ffcrf-libx265: CODEC = "-c:v libx265 -preset ultrafast"
 fate-ffcrf-svtav1:  CODEC = "-c:v libsvtav1 -preset 10" 8
-FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 alone cache damage docs encoders json meter metrics options \
-                                         output pairs refusals resume samples stall streams)
+FATE_FFCRF_RUN = $(addprefix fate-ffcrf-,abav1 cache damage docs encoders json meter metrics options \
+                                         output pairs refusals resume samples streams)
 $(FATE_FFCRF_RUN): RUN = crf_$(LAST)
 FATE_FFCRF = $(FATE_FFCRF_SEARCH) $(FATE_FFCRF_RUN)
 
@@ -26,5 +21,4 @@ $(FATE_FFCRF): FROM = ffcrf
 $(FATE_FFCRF): ON   = need jq &&
 $(FATE_FFCRF): $(FFCRF)
 
-FATE_QUALITY-$(CONFIG_FFMPEG)                += fate-ffcrf-choice
 FATE_QUALITY-$(if $(FFCRF),$(CONFIG_FFMPEG)) += $(FATE_FFCRF)

@@ -1,13 +1,13 @@
 # The tools around the filters.
 
 # By pytest, of tests/tools.
-FATE_PYTEST = $(addprefix fate-tools-,common compare docs farm gate logs report)
+FATE_PYTEST = $(addprefix fate-tools-,common compare docs farm ffcrf gate logs report)
 $(FATE_PYTEST): RUN = tools_test $(LAST)
 $(FATE_PYTEST): CMP = oneline
 $(FATE_PYTEST): REF = all tests pass
 fate-tools-farm: NEED = QUANTIZER_METADATA_BSF
 
-FATE_SCORE_TOOLS = fate-report-install $(addprefix fate-tools-,common compare docs gate logs report)
+FATE_SCORE_TOOLS = fate-report-install $(addprefix fate-tools-,common compare docs ffcrf gate logs report)
 $(FATE_SCORE_TOOLS): NEED = LIBX264_ENCODER MP2_ENCODER PNG_ENCODER
 # or else it would build what others are building
 fate-report-install: all
