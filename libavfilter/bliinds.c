@@ -87,7 +87,7 @@ static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 
 
 /// A frame is still if the mean square of its difference from the one before it, by the samples of
 /// level 3 from 0 to 255, is at most 1 / STILL_DIVISOR.
-#define STILL_DIVISOR 8
+#define STILL_DIVISOR 16
 
 /// @name The side data, see the filter's documentation
 /// @{
