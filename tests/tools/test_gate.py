@@ -362,7 +362,7 @@ GLUED = re.sub(r' score:19.*\n', ' ', WHOLE)
      'none of its 3 frames has a valid number'),
     (document([]), '--above 60 --fps 25', 2, 'none of its 0 frames has a valid number'),
     (WHOLE, '--above 60 --metric foo', 2, "'log': there is no foo in it; it has score, raw, valid: name one with --metric"),
-    (WHOLE.replace('raw', 'cambi'), '--above 60 --frozen 1s', 2, "'log': score comes without marks of still frames: --frozen needs a log of bliinds"),
+    (WHOLE.replace('raw', 'cambi'), '--above 60 --frozen 1s', 2, "'log': --frozen needs scores of bliinds: score is another metric"),
     (WHOLE, '--above nan', 2, 'must be a number'),
     (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03"),
     (WHOLE, '--above 1_0', 2, 'must be a number'),
