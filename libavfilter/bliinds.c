@@ -85,8 +85,8 @@ static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 
 #define BLANK      0.99
 #define MIN_BLOCKS 10
 
-/// A frame is still if the mean square of its difference from the one before it, by the samples of
-/// level 3 from 0 to 255, is at most 1 / STILL_DIVISOR.
+/// A frame is still if the mean square of its difference from the one before it, for samples of
+/// level 3 from 0 to 255, is at most 1 / STILL_DIVISOR. doc/quality-gate.texi has the measurements.
 #define STILL_DIVISOR 16
 
 /// @name The side data, see the filter's documentation
@@ -278,7 +278,7 @@ static void class_means(double dst[7], const BLIINDSLevelSums *level, int class,
         dst[3 + position[i]] = mean(sum_value(level->pooled[i].grid[class]), i, n);
 }
 
-/// Return 1 if a frame is equal to the one before it, but for what encoders change in a frozen picture.
+/// Return 1 if a frame hardly differs from the one before it, see STILL_DIVISOR; else 0.
 static int is_still(const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
 {
     const uint64_t nb = (uint64_t)(f->luma.width >> 2) * (f->luma.height >> 2);

@@ -125,8 +125,8 @@ enum { METRIC_STATS, METRIC_JSON, METRIC_NB_FILES };
 /// The inputs of a filter.
 enum { METRIC_MAIN, METRIC_REFERENCE, METRIC_NB_INPUTS };
 
-/// Marks of a frame. Each is a metadata key with the value 1, and a field of logs; other frames have
-/// neither. The first ones are damage of each input.
+/// Marks of a frame. Each is a metadata key with the value 1, and a field of logs; other frames
+/// have neither. The first ones are damage of each input.
 enum { METRIC_STILL = METRIC_NB_INPUTS, METRIC_NB_MARKS };
 
 /// Damaged frames of an input: those in which the decoder has found an error, and those after them,
