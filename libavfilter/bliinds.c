@@ -87,6 +87,7 @@ static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 
 
 /// A frame is still if the mean square of its difference from the one before it, for samples of
 /// level 3 from 0 to 255, is at most 1 / STILL_DIVISOR. doc/quality-gate.texi has the measurements.
+/// Blank frames are not marked as still: they are not valid, which is an alarm of its own.
 #define STILL_DIVISOR 16
 
 /// @name The side data, see the filter's documentation
@@ -413,7 +414,8 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     s->log.nb_reported = s->features ? s->log.nb_metrics :
                          NB_METRICS + (withheld ? BLIINDS_FEATURE_BAND : 0);
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0 ||
-        (ret = ff_metric_mark(s->log.output, frame, METRIC_STILL, is_still(f, &sums[2]))) < 0)
+        (ret = ff_metric_mark(s->log.output, frame, METRIC_STILL,
+                              flat <= BLANK && is_still(f, &sums[2]))) < 0)
         return ret;
     return ff_metric_frame(&s->log, ctx, frame, f->n, value, valid);
 }

@@ -169,7 +169,7 @@ def test_black_and_damage(tmp_path, gate):
     log = ffmpeg('-threads', 1, '-bsf:v', 'quantizer_metadata', '-i', path, '-vf', 'setpts=N/25/TB,bliinds=stats_file=-',
                  '-f', 'null', '-').decode()
     assert log.count('\n') == len(pictures) == 100
-    assert gate(log, '--above 99 --invalid 800ms --damaged 600ms')[:2] == (
+    assert gate(log, '--above 99 --invalid 800ms --damaged 600ms --frozen 500ms')[:2] == (
         1, 'invalid_start:1.000000 invalid_raised:1.800000\n'
         'invalid_start:1.000000 invalid_end:2.000000 invalid_duration:1.000000\n'
         'damaged_start:3.200000 damaged_raised:3.800000\n'
