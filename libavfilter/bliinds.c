@@ -85,6 +85,11 @@ static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 
 #define BLANK      0.99
 #define MIN_BLOCKS 10
 
+/// A frame is still if the mean square of its difference from the one before it, for samples of
+/// level 3 from 0 to 255, is at most 1 / STILL_DIVISOR. doc/quality-gate.texi has the measurements.
+/// Blank frames are not marked as still: they are not valid, which is an alarm of its own.
+#define STILL_DIVISOR 16
+
 /// @name The side data, see the filter's documentation
 /// @{
 static const AVUUID sei_uuid = {
@@ -274,6 +279,14 @@ static void class_means(double dst[7], const BLIINDSLevelSums *level, int class,
         dst[3 + position[i]] = mean(sum_value(level->pooled[i].grid[class]), i, n);
 }
 
+/// Return 1 if a frame hardly differs from the one before it, see STILL_DIVISOR; else 0.
+static int is_still(const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
+{
+    const uint64_t nb = (uint64_t)(f->luma.width >> 2) * (f->luma.height >> 2);
+
+    return f->has_before && sums->motion[1] <= (nb << 2 * BLIINDS_COARSE_BITS) / STILL_DIVISOR;
+}
+
 /// The features of motion, from the sums of level 3.
 static void motion_features(double dst[2], const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
 {
@@ -382,7 +395,7 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     ff_bliinds_features(feature, f, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     prediction = ff_bliinds_model_predict(model, feature);
-    valid = is_flat == by_flat && !ff_metric_is_damaged(s->log.output, frame, METRIC_MAIN) &&
+    valid = is_flat == by_flat && !ff_metric_is_marked(s->log.output, frame, METRIC_MAIN) &&
             bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
     value[METRIC_SCORE] = withheld ? NAN : prediction.score;
     value[METRIC_RAW]   = withheld ? NAN : prediction.raw;
@@ -400,7 +413,9 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                "given with model=%s.\n", model->name);
     s->log.nb_reported = s->features ? s->log.nb_metrics :
                          NB_METRICS + (withheld ? BLIINDS_FEATURE_BAND : 0);
-    if (s->side_data && (ret = set_side_data(s, frame, value)) < 0)
+    if (s->side_data && (ret = set_side_data(s, frame, value)) < 0 ||
+        (ret = ff_metric_mark(s->log.output, frame, METRIC_STILL,
+                              flat <= BLANK && is_still(f, &sums[2]))) < 0)
         return ret;
     return ff_metric_frame(&s->log, ctx, frame, f->n, value, valid);
 }

@@ -224,11 +224,30 @@ void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_ove
 
 // ---- damage ----
 
-static const char *const damage_name[METRIC_NB_INPUTS] = { "damaged", "reference_damaged" };
+static const char *const mark_name[METRIC_NB_MARKS] = {
+    [METRIC_MAIN] = "damaged", [METRIC_REFERENCE] = "reference_damaged", [METRIC_STILL] = "still",
+};
 
-static void damage_key(char key[64], const MetricOutput *o, int input)
+static void mark_key(char key[64], const MetricOutput *o, int mark)
 {
-    snprintf(key, 64, "lavfi.%s.%s", o->filter, damage_name[input]);
+    snprintf(key, 64, "lavfi.%s.%s", o->filter, mark_name[mark]);
+}
+
+int ff_metric_mark(const MetricOutput *o, AVFrame *frame, int mark, int set)
+{
+    char key[64];
+
+    mark_key(key, o, mark);
+    // without the mark, one of an earlier filter goes
+    return av_dict_set(&frame->metadata, key, set ? "1" : NULL, 0);
+}
+
+int ff_metric_is_marked(const MetricOutput *o, const AVFrame *frame, int mark)
+{
+    char key[64];
+
+    mark_key(key, o, mark);
+    return !!av_dict_get(frame->metadata, key, NULL, 0);
 }
 
 void ff_metric_update_damage(MetricOutput *o, int input, const AVFrame *frame)
@@ -248,24 +267,13 @@ int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference)
 
     for (int i = 0; i < METRIC_NB_INPUTS && ret >= 0; i++) {
         MetricDamage *d = &o->damage[i];
-        char key[64];
 
         if (frame[i])
             ff_metric_update_damage(o, i, frame[i]);
         d->nb += frame[i] && d->lasts;
-        damage_key(key, o, i);
-        // one of an earlier filter goes
-        ret = av_dict_set(&main->metadata, key, frame[i] && d->lasts ? "1" : NULL, 0);
+        ret = ff_metric_mark(o, main, i, frame[i] && d->lasts);
     }
     return ret;
-}
-
-int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input)
-{
-    char key[64];
-
-    damage_key(key, o, input);
-    return !!av_dict_get(frame->metadata, key, NULL, 0);
 }
 
 // ---- pooling ----
@@ -377,9 +385,9 @@ static void print_line(const MetricLog *s, AVBPrint *text, const AVFrame *frame,
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, " %s:%s", s->metric[i].name,
                    isfinite(value[i]) ? METRIC_FIXED(s->metric[i].digits, value[i]) : "nan");
-    for (int i = 0; i < METRIC_NB_INPUTS; i++)
-        if (ff_metric_is_damaged(s->output, frame, i))
-            av_bprintf(text, " %s:1", damage_name[i]);
+    for (int i = 0; i < METRIC_NB_MARKS; i++)
+        if (ff_metric_is_marked(s->output, frame, i))
+            av_bprintf(text, " %s:1", mark_name[i]);
     av_bprintf(text, "\n");
 }
 
@@ -401,13 +409,17 @@ static const char *log_name(const ScoreMetric *metric)
     return metric->log_name ? metric->log_name : metric->name;
 }
 
-static void print_json_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
+static void print_json_frame(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
+                             const double *value)
 {
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
                s->totals->nb_scored ? "," : "", n);
     for (int i = 0; i < s->nb_reported; i++)
         av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
                    JSON_NUMBER(s->metric[i].digits, value[i]));
+    for (int i = 0; i < METRIC_NB_MARKS; i++)
+        if (ff_metric_is_marked(s->output, frame, i))
+            av_bprintf(text, ", \"%s\": 1", mark_name[i]);
     av_bprintf(text, "}}");
 }
 
@@ -436,7 +448,7 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
     av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", \"scored\": %"PRIu64
                ", \"valid\": %"PRIu64, t->nb_frames, t->nb_scored, t->nb_valid);
     for (int i = 0; i < s->output->nb_inputs; i++)
-        av_bprintf(text, ", \"%s\": %"PRIu64, damage_name[i], s->output->damage[i].nb);
+        av_bprintf(text, ", \"%s\": %"PRIu64, mark_name[i], s->output->damage[i].nb);
     av_bprintf(text, "},\n  \"fps\": %s%s\n}\n", METRIC_FIXED(2, t->nb_frames * 1e6 / time),
                ended ? ",\n  \"eof\": true" : "");
 }
@@ -480,7 +492,7 @@ static void print_score(const MetricLog *s, AVBPrint *text, int i)
         av_bprintf(text, "without_score:%"PRIu64" ", t->nb_valid - p->nb);
     for (int j = 0; j < METRIC_NB_INPUTS; j++)
         if (s->output->damage[j].nb)
-            av_bprintf(text, "%s:%"PRIu64" ", damage_name[j], s->output->damage[j].nb);
+            av_bprintf(text, "%s:%"PRIu64" ", mark_name[j], s->output->damage[j].nb);
     if (!i)
         print_words(s, text);
     av_bprintf(text, "(");
@@ -585,7 +597,7 @@ static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame,
         ret = ff_metric_write(&s->output->file[METRIC_STATS], ctx, &s->text, 0);
     }
     if (s->log_path && ret >= 0) {
-        print_json_frame(s, &s->text, n, value);
+        print_json_frame(s, &s->text, frame, n, value);
         ret = ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
     }
     return ret;

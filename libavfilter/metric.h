@@ -125,6 +125,10 @@ enum { METRIC_STATS, METRIC_JSON, METRIC_NB_FILES };
 /// The inputs of a filter.
 enum { METRIC_MAIN, METRIC_REFERENCE, METRIC_NB_INPUTS };
 
+/// Marks of a frame. Each is a metadata key with the value 1, and a field of logs; other frames
+/// have neither. The first ones are damage of each input.
+enum { METRIC_STILL = METRIC_NB_INPUTS, METRIC_NB_MARKS };
+
 /// Damaged frames of an input: those in which the decoder has found an error, and those after them,
 /// up to an intact I frame.
 typedef struct MetricDamage {
@@ -224,8 +228,11 @@ int ff_metric_damage(MetricOutput *o, AVFrame *main, const AVFrame *reference);
  */
 void ff_metric_update_damage(MetricOutput *o, int input, const AVFrame *frame);
 
-/// Whether ff_metric_damage() has marked a frame for an input.
-int ff_metric_is_damaged(const MetricOutput *o, const AVFrame *frame, int input);
+/// Set or remove a mark of a frame. ff_metric_damage() does that for damage.
+int ff_metric_mark(const MetricOutput *o, AVFrame *frame, int mark, int set);
+
+/// Return 1 if a frame has a mark, else 0.
+int ff_metric_is_marked(const MetricOutput *o, const AVFrame *frame, int mark);
 
 /**
  * Report one scored frame: to its metadata, lavfi.FILTER.METRIC, and to the files.

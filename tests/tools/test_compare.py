@@ -495,4 +495,4 @@ def test_interrupted(compare, number):
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     with open('pipe') as pipe:      # once it runs; what is read of it ends when it does
         process.send_signal(number)
-        assert process.wait(timeout=60) == 130 and os.listdir('out') == [] and not pipe.read()
+        assert process.wait(timeout=60) == 128 + number and os.listdir('out') == [] and not pipe.read()

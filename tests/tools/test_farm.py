@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
+import contextlib
 import csv
 import importlib.machinery
 import importlib.util
@@ -15,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from common import FFMPEG, TOOLS, ffmpeg, tool
@@ -46,9 +48,8 @@ def script(path, text):
     path.chmod(0o755)
 
 
-NASTY = ["it's a \"film\",[1]; $x.avi", 'line\nbreak.avi', '-dash.avi', '=cmd|calc!A1.avi', '@x.avi',
-         '50%d `touch x`.avi', 'escape\x1b]0;x\x07.avi', '#x.avi', 'byte\udcff.avi', 'cr\r.avi', ' x.avi ',
-         'L' * 251 + '.avi', 'L' * 250 + '.avi', '\u3042' * 83 + '.avi', '.hidden.avi']
+NASTY = ["-it's a \"film\",[1]; $x.avi", '=line\nbreak\r\x1b]0;x\x07.avi', '@50%d `touch x`|calc!A1.avi', '#byte\udcff.avi',
+         ' x.avi ', 'L' * 251 + '.avi', '\u3042' * 83 + '.avi', '.hidden.avi']
 
 
 def test_names(farm, tmp_path):
@@ -71,15 +72,15 @@ def test_names(farm, tmp_path):
         assert re.search(f'{re.escape(name)} failed: .*{error}', done.stderr), name
     assert not re.search('[\x00-\x09\x0b-\x1f\udc80-\udcff]', done.stdout + done.stderr)
     files, states, frames, means = summary('file', 'state', 'frames', 'mean')
-    assert states == ['failed'] * 6 + ['ok'] * 17       # ./a.avi is a.avi
-    assert frames == [''] * 6 + ['10', '20'] + ['10'] * 15 and len(set(means[8:])) == 1
+    assert states == ['failed'] * 6 + ['ok'] * 10       # ./a.avi is a.avi
+    assert frames == [''] * 6 + ['10', '20'] + ['10'] * 8 and len(set(means[8:])) == 1
     assert means[7] != means[6] == means[8]
     for name, cell in zip(NASTY, files[8:]):
         expected = "'" * (name[0] in '=@-') + name.replace('\r', '\\r').replace('\udcff', '\\udcff')
         assert cell == expected
     # a result can be found by its row
     names, = summary('result')
-    assert len(set(names)) == 18 and names[6].startswith('a.avi.')
+    assert len(set(names)) == 11 and names[6].startswith('a.avi.')
     assert len((tmp_path / 'out' / f'{names[6]}.log').read_text().splitlines()) == 10
     assert json.loads((tmp_path / 'out' / f'{names[6]}.json').read_text())['pooled_metrics'][
         'score']['mean'] == float(means[6])
@@ -98,15 +99,24 @@ def test_list(farm, tmp_path):
     for line in 'list:6: No closing quotation', r'a\\x00b.avi failed', 'list:8: a row is', 'list:9: a row is', \
             "list:10: 'x' is not a duration", '-ss|a b.avi failed: no frame was decoded':
         assert re.search(line, done.stderr), line
-    options, states, frames = summary('options', 'state', 'frames')
+    options, states, frames, rates = summary('options', 'state', 'frames', 'kb/s')
     good = [row for row in zip(options, frames, states) if row[2] == 'ok']
     assert good == [("'-ss 1 -t 0.4", '10', 'ok'), ('', '50', 'ok'), ('', '5', 'ok')]
     assert states.count('failed') == 6 and len(states) == 9
+    part = ffmpeg('-ss', 1, '-t', 0.4, '-i', 'a b.avi', '-c', 'copy', '-f', 'rawvideo', '-')
+    assert float(rates[states.index('ok')]) == pytest.approx(len(part) * 8 / 1000 / 0.4, abs=0.01)
     assert 'name files' in farm().stderr
-    assert 'cannot run none' in farm('a b.avi', program='none').stderr
-    for wrong in '--jobs=0', '--sbatch="', '--filter=', '--list=missing':
-        done = farm(wrong, 'a b.avi')
-        assert done.returncode == 2 and 'Traceback' not in done.stderr, wrong
+
+
+def test_errors(module, tmp_path, monkeypatch, capfd):
+    """Errors of the command line, in the process of the tests."""
+    monkeypatch.chdir(tmp_path)
+    for wrong, error in ('--ffmpeg=none', 'cannot run none'), ('--jobs=0', 'is not a number of jobs'), ('--sbatch="', 'invalid'), \
+            ('--filter=', "'' is not NAME"), ('--list=missing', 'No such file'):
+        monkeypatch.setattr(sys, 'argv', ['quality-farm', f'--ffmpeg={FFMPEG}', wrong, 'a b.avi'])
+        with pytest.raises(SystemExit) as end, contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())), mock.patch('os.dup2'):
+            module.quality_common.run('quality-farm', module.main)
+        assert end.value.code == 2 and error in capfd.readouterr().err, wrong
 
 
 def test_filter(farm, tmp_path):
@@ -123,6 +133,14 @@ def test_filter(farm, tmp_path):
     assert not os.path.exists('gpu')
     for words in ' -hwaccel cuda -hwaccel_output_format cuda ', ' bliinds_cuda=shown_height=1080:stats_file=':
         assert planned.count(words) == 1
+    # the printed commands work, and nothing is made before they run
+    os.rename('a.avi', "it's; 1.avi")
+    planned = farm('--dry-run', "it's; 1.avi", output='new folder/a')
+    assert planned.returncode == 0 and not os.path.exists('new folder')
+    subprocess.run(['sh', '-e'], input=planned.stdout, text=True, check=True, cwd='/')
+    log, = (tmp_path / 'new folder/a').glob('*.log')
+    assert log.read_text().count('\n') == 10
+    os.rename("it's; 1.avi", 'a.avi')
     done = farm('--filter', 'bliinds=model=missing.txt', 'a.avi')
     assert done.returncode == 2 and "missing.txt" in done.stderr        # ffmpeg's first error
 
@@ -144,6 +162,9 @@ def test_key(farm, tmp_path, module, monkeypatch):
         (tmp_path / name).write_text('x')
     script(tmp_path / 'program', f'exec {FFMPEG} "$@"\n')
 
+    monkeypatch.setattr(module, 'find_facts', lambda *_: {})
+    monkeypatch.setattr(module.quality_common, 'missing_end', lambda *_: '')
+
     def base(file='a.avi', options=(), chain='bliinds=model=model.txt:x=pr\\\\:x'):
         row = module.Row(file, list(options))
         module.plan(row, 'out', module.shared_key(str(tmp_path / 'program'), chain))
@@ -155,7 +176,7 @@ def test_key(farm, tmp_path, module, monkeypatch):
 
     def is_new(**how):
         seen.append(base(**how))
-        assert len(set(seen)) == len(seen) and base(**how) == seen[-1]
+        assert len(set(seen)) == len(seen)
 
     def restore(path, stat):
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -239,55 +260,79 @@ def test_title(farm):
            'copy', '-disposition:v:0', 'attached_pic', 'cover.mov')
     done = farm('mandel.mkv', 'title.mkv', 'cover.mov')
     assert not done.returncode, done.stderr
-    states, means, frames = summary('state', 'mean', 'frames')
+    states, means, frames, codecs, sizes = summary('state', 'mean', 'frames', 'codec', 'size')
     assert states == ['ok'] * 3 and len(set(means)) == 1 and frames == ['10'] * 3
+    assert codecs == ['mpeg2video'] * 3 and sizes == ['64x48'] * 3
 
 
 def test_truncated(farm, tmp_path):
     """A file that ends before its duration has the score of the rest, and is an error, again each time."""
-    make('whole.mkv', 2, options='-c:v mpeg4')
-    make('whole.mp4', 2, options='-c:v mpeg4 -movflags +faststart')
+    make('whole.mkv', 1, options='-c:v mpeg4')
+    make('whole.mp4', 1, options='-c:v mpeg4 -movflags +faststart')
     for name in 'mkv', 'mp4':
         stream = (tmp_path / f'whole.{name}').read_bytes()
         (tmp_path / f'cut.{name}').write_bytes(stream[:len(stream) * 6 // 10])
-    for _ in range(2):
-        done = farm('whole.mkv', 'cut.mkv', 'whole.mp4', 'cut.mp4', 'cut.mkv')
-        assert done.returncode == 2 and done.stderr.count('\n') == 2
-        for name in 'mkv', 'mp4':
-            assert re.search(rf'cut.{name} failed: it is damaged: its packets end at 1\.\d+ s, its duration is 2\.0', done.stderr)
-        states, frames = summary('state', 'frames')
-        assert states == ['ok', 'damaged'] * 2 and all(25 < int(count) < 50 for count in frames[1::2])
-        assert ['damaged' in line for line in done.stdout.splitlines()[2:]] == [True] * 2 + [False] * 2
+    done = farm('whole.mkv', 'cut.mkv', 'whole.mp4', 'cut.mp4')
+    assert done.returncode == 2 and done.stderr.count('\n') == 2
+    for name in 'mkv', 'mp4':
+        assert re.search(rf'cut.{name} failed: it is damaged: its packets end at 0\.\d+ s, its duration is 1\.0', done.stderr)
+    states, frames = summary('state', 'frames')
+    assert states == ['ok', 'damaged'] * 2 and all(10 < int(count) < 25 for count in frames[1::2])
+    assert ['damaged' in line for line in done.stdout.splitlines()[2:]] == [True] * 2 + [False] * 2
+    again = farm('cut.mp4')
+    assert again.returncode == 2 and again.stderr in done.stderr and summary('state') == [['damaged']]
     # a duration of Matroska is the time of its end; a subtitle may be longer than the video
     ffmpeg('-i', 'whole.mkv', '-c', 'copy', '-output_ts_offset', 1, 'late.mkv')
     (tmp_path / 'words.srt').write_text('1\n00:00:00,500 --> 00:00:20,000\nwords\n')
     ffmpeg('-i', 'whole.mkv', '-i', 'words.srt', '-c:v', 'copy', 'words.mkv')
     assert farm('late.mkv', 'words.mkv').returncode == 0
-    assert summary('state', 'frames') == [['ok', 'ok'], ['50', '50']]
+    assert summary('state', 'frames') == [['ok', 'ok'], ['25', '25']]
 
 
 def test_table(farm, tmp_path):
-    """The worst is first. On one display a small copy is worse than its original."""
+    """Broken files are first, then damaged ones, then the worst scores. On one display a small copy is worse than its original."""
+    x264 = '-c:v libx264 -preset veryfast -crf 24 -threads 1'
     for height in 540, 180:
-        make(f'{height}.mkv', 0.2, f'mandelbrot=s=960x540:r=25,scale=-2:{height}', '-c:v libx264 -crf 24 -threads 1')
-    make('none.mkv', 0.2, options='-c:v ffv1')
+        make(f'{height}.mkv', 0.2, f'mandelbrot=s=960x540:r=25,scale=-2:{height}', x264)
+    make('none.mkv', 0.2, 'mandelbrot=s=64x48:r=25,setparams=color_trc=arib-std-b67', '-c:v ffv1')
+    make('pq.mkv', 0.2, 'mandelbrot=s=64x48:r=25,setparams=color_trc=smpte2084',
+         '-c:v libx265 -preset ultrafast -x265-params log-level=error -pix_fmt yuv420p10le')
+    ffmpeg('-f', 'lavfi', '-i', 'mandelbrot=s=64x48:r=25,format=yuv420p', '-f', 'lavfi', '-i', 'sine', '-t', 0.2, *x264.split(),
+           '-x264-params', 'tff=1', '-c:a', 'pcm_s16le', 'tff.mov')
     make('loss.avi', 0.8, options='-c:v mpeg2video -g 3 -f mpegts')
     stream = bytearray((tmp_path / 'loss.avi').read_bytes())
     at = len(stream) * 2 // 3
     stream[at:at + 150] = bytes(150)
     (tmp_path / 'loss.avi').write_bytes(stream)
     (tmp_path / 'bad.avi').touch()
-    done = farm('540.mkv', '180.mkv', 'none.mkv', 'loss.avi', 'bad.avi')
+    names = '540.mkv', '180.mkv', 'none.mkv', 'loss.avi', 'bad.avi', 'tff.mov', 'pq.mkv'
+    done = farm(*names)
     assert done.returncode == 2 and 'none.mkv failed: none of its 5 frames has a score (ffv1)' in done.stderr
     title, _, *lines = done.stdout.splitlines()
     assert title == 'bliinds as shown on a 1080-line display, 0..100, lower is better, worst first:'
-    assert [line.split()[-1] for line in lines] == ['bad.avi', 'none.mkv', 'loss.avi', '180.mkv', '540.mkv']
-    states, means, damaged, heights = summary('state', 'mean', 'damaged', 'shown_height')
-    assert states == ['ok', 'ok', 'no score (ffv1)', 'ok', 'failed'] and means[2] == ''
+    order = [line.split()[-1] for line in lines]
+    assert order[:3] == ['bad.avi', 'none.mkv', 'loss.avi'] and sorted(order) == sorted(names)
+    states, means, damaged, heights, frames, rates, *facts = summary(
+        'state', 'mean', 'damaged', 'shown_height', 'frames', 'kb/s', 'codec', 'size', 'interlaced', 'HDR')
+    assert states == ['ok', 'ok', 'no score (ffv1)', 'ok', 'failed', 'ok', 'ok'] and means[2] == means[4] == ''
+    assert order[3:] == sorted((names[at] for at in (0, 1, 5, 6)), key=lambda name: -float(means[names.index(name)]))
     assert int(damaged[3]) and damaged[0] == '0' and set(heights) == {'1080'}
-    farm('540.mkv', '180.mkv', '--filter', 'bliinds=shown_height=0')
+    facts = dict(zip(names, zip(*facts)))
+    assert facts == {
+        '540.mkv': ('h264', '960x540', 'no', 'no'), '180.mkv': ('h264', '320x180', 'no', 'no'), 'bad.avi': ('',) * 4,
+        'none.mkv': ('ffv1', '64x48', 'no', 'HLG'), 'pq.mkv': ('hevc', '64x48', 'no', 'PQ'),
+        'tff.mov': ('h264', '64x48', 'yes', 'no'), 'loss.avi': ('mpeg2video', '64x48', 'no', 'no')}
+    cells = {line.split()[-1]: line.split() for line in lines}
+    for name, count, rate in zip(names, frames, rates):
+        if name not in ('bad.avi', 'loss.avi'):     # the sound of the others is not counted
+            size = len(ffmpeg('-i', name, '-map', '0:V:0', '-c', 'copy', '-f', 'rawvideo', '-'))
+            assert float(rate) == pytest.approx(size * 8 / 1000 / (int(count) / 25), abs=0.01), name
+            assert [*facts[name][:2], str(round(float(rate), 2)), *facts[name][2:]] == cells[name][5:10]
+    script(tmp_path / 'program', f'exec {FFMPEG} "$@"\n')     # there is no ffprobe beside it
+    farm('540.mkv', '180.mkv', '--filter', 'bliinds=shown_height=0', program='./program', env=os.environ | {'PATH': ''})
     large, small = map(float, summary('mean')[0])
     assert small < large and float(means[0]) < float(means[1])
+    assert summary('codec', 'size', 'kb/s', 'interlaced', 'HDR') == [['', '']] * 5
 
 
 def test_inputs(farm, tmp_path):
@@ -338,7 +383,7 @@ def test_progress(module, monkeypatch):
         except module.ToolError as error:
             return str(error)
     codes = module.quality_common.in_parallel(
-        run, ['timeout 4 sh -c "while :; do :; done"', 'sleep 60', 'true'], 3,
+        run, ['timeout 3 sh -c "while :; do :; done"', 'sleep 60', 'true'], 3,
         lambda done: module.show_progress(done, 3))
     assert codes == [3, 'sh was stopped: it made no progress for 2 s', 3]
     assert terminal.getvalue() == '\r1 of 3 done\r2 of 3 done\r3 of 3 done\n'
@@ -353,7 +398,7 @@ def test_resume(farm, tmp_path):
            f'exec {FFMPEG} "$@"\n')
     os.mkfifo('alive')
     old = None
-    for number, code in (signal.SIGTERM, 130), (signal.SIGKILL, -9):
+    for number, code in (signal.SIGTERM, 143), (signal.SIGKILL, -9):
         with subprocess.Popen([TOOLS['quality-farm'], '--ffmpeg', './slow', '--jobs', '1', '-o', 'out',
                                'short.avi', 'long.avi'], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
             with open('alive', 'rb') as alive:
@@ -361,7 +406,7 @@ def test_resume(farm, tmp_path):
                 assert second.returncode == 2 and 'in use by another quality-farm' in second.stderr
                 run.send_signal(number)
                 assert run.wait() == code
-                if code == 130:
+                if code == 143:
                     assert select.select([alive], [], [], 0)[0]     # its commands have ended, too
                     assert not [name for name in os.listdir('out') if name.startswith('.long')]
         result, = (path for path in (tmp_path / 'out').glob('short*.json'))

@@ -4,6 +4,9 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 
 import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import re
 import socket
@@ -11,9 +14,14 @@ import subprocess
 import sys
 import time
 import urllib.request
+from unittest import mock
 
 import pytest
 from common import TOOLS, document, ffmpeg, lines, tool, video, wait_for
+
+import quality_common
+
+LOADER = importlib.machinery.SourceFileLoader('quality_gate', TOOLS['quality-gate'])
 
 
 # 70 is bad: from 2 to 2.48 s, 4 to 6.96, 8 to 9.96 (not valid from 9 to 9.48), and from 15 to the end at 19.96.
@@ -54,14 +62,22 @@ def output(alarms, worst):
     return text
 
 
-@pytest.fixture
-def gate(tmp_path):
-    """Run the gate on a log, and return its exit code and output."""
+@pytest.fixture(name='gate')
+def fixture_gate(tmp_path, monkeypatch):
+    """Run the gate on a log, and return its exit code and output. It runs in this process, since a new one takes most of
+    the time."""
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('quality_gate', LOADER))
+    LOADER.exec_module(module)
+    monkeypatch.chdir(tmp_path)
+
     def run(text, options):
         if text is not None:
             (tmp_path / 'log').write_text(text)
-        done = tool('quality-gate', *options.split(), 'log', cwd=tmp_path)
-        return done.returncode, done.stdout, done.stderr
+        monkeypatch.setattr(sys, 'argv', [TOOLS['quality-gate'], *options.split(), 'log'])
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err, \
+                pytest.raises(SystemExit) as end, mock.patch('os.dup2'):     # which would close the output of the tests
+            quality_common.run('quality-gate', module.main)
+        return end.value.code, out.getvalue(), err.getvalue()
     return run
 
 
@@ -84,8 +100,10 @@ def test_alarms(gate, options):
     assert (code, err) == (bool(alarms), warning)
 
 
-# Frames from 4 to 4.96 s and from 6 to 6.16 s are damaged, those from 9 to 9.48 s have no valid score, as in LOG.
-DAMAGED = ''.join(row.replace('\n', ' damaged:1\n') if 100 <= i < 125 or 150 <= i < 155 else row
+# Frames from 4 to 4.96 s and from 6 to 6.16 s are damaged, those from 9 to 9.48 s have no valid score, as in LOG. From 9 to
+# 12.96 s the picture is frozen but for an I frame each second. Later every fourth frame has changed: it is not frozen.
+DAMAGED = ''.join(row[:-1] + ' damaged:1' * (100 <= i < 125 or 150 <= i < 155) +
+                  ' still:1' * (225 <= i < 325 and i % 25 not in (10, 11) or i > 350 and i % 4 != 0) + '\n'
                   for i, row in enumerate(LOG.splitlines(keepends=True)))
 
 
@@ -97,12 +115,16 @@ DAMAGED = ''.join(row.replace('\n', ' damaged:1\n') if 100 <= i < 125 or 150 <= 
     ('--damaged 160ms --invalid 400ms', [('damaged', 4, 4.16, 5), ('damaged', 6, 6.16, 6.2), ('invalid', 9, 9.4, 9.52)]),
     ('--damaged 161ms', [('damaged', 4, 4.2, 5)]),
     ('--damaged 500ms --recover 1.1', [('damaged', 4, 4.52, 6.2)]),
-    ('--damaged 1s', [])])
+    ('--damaged 1s', []),
+    ('--frozen 1s', [('frozen', 9, 10, 13)]),
+    ('--frozen 1s --recover 2s', [('frozen', 9, 10, 13)]),
+    ('--frozen 3.96', [('frozen', 9, 12.96, 13)]),
+    ('--frozen 4.6', [])])
 def test_kinds(gate, options, alarms):
     """Each kind has its own lines and count, beside the alarms of quality."""
     out = ''.join(f'{kind}_start:{start:.6f} {kind}_raised:{raised:.6f}\n{kind}_start:{start:.6f} {kind}_end:{end:.6f} '
                   f'{kind}_duration:{end - start:.6f}\n' for kind, start, raised, end in alarms)
-    counts = {f'{kind}_alarms': [alarm[0] for alarm in alarms].count(kind) for kind in ('invalid', 'damaged')
+    counts = {f'{kind}_alarms': [alarm[0] for alarm in alarms].count(kind) for kind in ('invalid', 'damaged', 'frozen')
               if f'--{kind}' in options}
     text = ''.join(f', {count} {name.replace("_", " ")}' for name, count in counts.items())
     assert gate(DAMAGED, '--above 99 ' + options) == (
@@ -115,7 +137,7 @@ def test_kinds(gate, options, alarms):
     assert {name: count for name, count in summary.items() if name.endswith('_alarms')} == counts
     # the alarms of quality are the same
     others = ''.join(line for line in gate(DAMAGED, '--above 60 ' + options)[1].splitlines(keepends=True) if line[:5] == 'alarm')
-    assert ('1.1' in options) or others == output(ALARMS['--above 60'], 70)
+    assert ('recover' in options) or others == output(ALARMS['--above 60'], 70)
 
 
 def test_kinds_end(gate):
@@ -147,11 +169,25 @@ def test_black_and_damage(tmp_path, gate):
     log = ffmpeg('-threads', 1, '-bsf:v', 'quantizer_metadata', '-i', path, '-vf', 'setpts=N/25/TB,bliinds=stats_file=-',
                  '-f', 'null', '-').decode()
     assert log.count('\n') == len(pictures) == 100
-    assert gate(log, '--above 99 --invalid 800ms --damaged 600ms')[:2] == (
+    assert gate(log, '--above 99 --invalid 800ms --damaged 600ms --frozen 500ms')[:2] == (
         1, 'invalid_start:1.000000 invalid_raised:1.800000\n'
         'invalid_start:1.000000 invalid_end:2.000000 invalid_duration:1.000000\n'
         'damaged_start:3.200000 damaged_raised:3.800000\n'
         'damaged_start:3.200000 damaged_end:3.960000 damaged_duration:0.760000 open:1\n')
+
+
+@pytest.mark.parametrize('encoder', ['libx264 -preset veryfast -g 25', 'libx264 -preset veryfast -g 24 -b:v 2M -maxrate 2M '
+                                     '-bufsize 2M -x264-params nal-hrd=cbr', 'libx265 -preset ultrafast -crf 35 -g 50',
+                                     'libsvtav1 -preset 12 -crf 30 -g 50'])
+def test_frozen(tmp_path, gate, encoder):
+    """A picture is frozen from 1 to 4 s. A slow fade is not frozen."""
+    video(tmp_path / 'in.mkv', f'-c:v {encoder}', 2, "loop=75:1:25,split[a][b];[a]trim=end_frame=125[c];[b]trim=start_frame=124:end_frame=125,"
+          "loop=74:1,setpts=N/25/TB,geq='16+(lum(X,Y)-16)*(1-N/250)':cb(X\\,Y):cr(X\\,Y)[d];[c][d]concat", 'testsrc2=s=160x96:r=25')
+    log = ffmpeg('-bsf:v', 'quantizer_metadata', '-i', tmp_path / 'in.mkv', '-vf', 'bliinds=stats_file=-', '-f', 'null', '-').decode()
+    assert log.count('\n') == 200
+    found = re.findall(r'(\w+):([\d.]+)', gate(log, '--above 101 --frozen 2s')[1])
+    assert [name for name, _ in found] == [f'frozen_{name}' for name in 'start raised start end duration'.split()]
+    assert [float(value) for _, value in found] == pytest.approx([1.04, 3.04, 1.04, 4.04, 3], abs=0.3)
 
 
 def test_json_of_infinite(gate):
@@ -279,7 +315,7 @@ def test_stale_default(tmp_path, options, name, stale):
         if stale:
             wait_for((tmp_path / 'out').read_text, 20)
         else:
-            time.sleep(1)
+            time.sleep(0.6)
         err = process.communicate(timeout=60)[1]
     assert (tmp_path / 'out').read_text() == 'stale_start:0.160000 stale:1\n' * bool(stale)
     assert process.returncode == bool(stale) and f' {bool(stale):d} stalls, 5 frames' in err
@@ -326,6 +362,7 @@ GLUED = re.sub(r' score:19.*\n', ' ', WHOLE)
      'none of its 3 frames has a valid number'),
     (document([]), '--above 60 --fps 25', 2, 'none of its 0 frames has a valid number'),
     (WHOLE, '--above 60 --metric foo', 2, "'log': there is no foo in it; it has score, raw, valid: name one with --metric"),
+    (WHOLE.replace('raw', 'cambi'), '--above 60 --frozen 1s', 2, "'log': --frozen needs scores of bliinds: score is another metric"),
     (WHOLE, '--above nan', 2, 'must be a number'),
     (WHOLE, '--above 60 --for 2x', 2, "argument --for: '2x' is not a duration: use 90s, 1m30s, 500ms, 1:30 or 01:02:03"),
     (WHOLE, '--above 1_0', 2, 'must be a number'),
@@ -354,7 +391,7 @@ def test_listen(gate):
         code, _, err = gate(WHOLE, f'--above 40 --listen {port}')
         assert code == 2 and f'cannot listen at {port}: ' in err
     process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '60', '--listen', f'127.0.0.1:{port}',
-                                '--stale', '1s', '--damaged', '0', '--stream', 'a "b"\\c', '-'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                '--stale', '400ms', '--damaged', '0', '--frozen', '1s', '--stream', 'a "b"\\c', '-'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, text=True)
     text = ''
 
@@ -371,15 +408,15 @@ def test_listen(gate):
         return {kind: int(float(value)) for kind, value in
                 re.findall(r'^ffmpeg_quality_state\{kind="(\w+)",stream="a \\"b\\"\\\\c"\} (\S+)$', text, re.M)}
     wait_for(lambda: come(r'state\{.*} 0'))
-    assert states() == {'quality': 0, 'stale': 0, 'invalid': 0, 'damaged': 0} and text.count('\n') == 6
+    assert states() == {'quality': 0, 'stale': 0, 'invalid': 0, 'damaged': 0, 'frozen': 0} and text.count('\n') == 7
     wait_for(lambda: come(r'state\{.*} 1'))
-    assert states() == {'quality': 0, 'stale': 1, 'invalid': 0, 'damaged': 0}
-    process.stdin.write(''.join(LOG.splitlines(keepends=True)[170:240]).replace('raw', 'cambi').replace('valid:1', 'valid:1 damaged:1'))
+    assert states() == {'quality': 0, 'stale': 1, 'invalid': 0, 'damaged': 0, 'frozen': 0}
+    process.stdin.write(''.join(LOG.splitlines(keepends=True)[170:240]).replace('valid:1', 'valid:1 damaged:1').replace('raw', 'still:1 raw'))
     process.stdin.flush()
     wait_for(lambda: come(r'frames_total\{.*\} 70'))
-    assert states() | {'stale': 0} == {'quality': 1, 'stale': 0, 'invalid': 0, 'damaged': 1}
+    assert states() | {'stale': 0} == {'quality': 1, 'stale': 0, 'invalid': 0, 'damaged': 1, 'frozen': 1}
     process.communicate(timeout=60)
-    assert 'filter="vmaf",' in text and 'metric="score",stream="a \\"b\\"\\\\c"' in text
+    assert 'filter="bliinds",' in text and 'metric="score",stream="a \\"b\\"\\\\c"' in text
     found = {name + le: float(value) for name, le, value in
              re.findall(r'^ffmpeg_quality_(\w+)\{[^}]*?(?:le="([^"]*)")?,?metric.*\} (\S+)$', text, re.M)}
     assert abs(time.time() - found.pop('last_frame_timestamp_seconds')) < 60
