@@ -258,7 +258,7 @@ def worst_windows(values, metric, count):
 
 
 def pooled(values, metric):
-    """The minimum, maximum, means and percentiles, and the mean and position of the worst window."""
+    """The minimum, maximum, means and percentiles; the mean and position of the worst window."""
     ordered = sorted(values)
     pool = {'min': ordered[0], 'max': ordered[-1], 'mean': mean(values, metric)}
     if ordered[0] >= 0:

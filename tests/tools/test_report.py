@@ -70,7 +70,7 @@ def test_several(tmp_path):
     assert page.rows[1] == ['a', '10', '0', *'4.50 0.00 0.00 0.00 0.00 4.00 8.00 9.00 9.00 9.00 4.50 0:00:00'.split()]
     assert page.rows[2] == ['b', '20', '0', *'19.00 0.00 0.00 0.00 2.00 18.00 34.00 36.00 38.00 38.00 19.00 0:00:00'.split()]
     assert worst(page) == [('9.00', 9), ('38.00', 19)]
-    page = report(tmp_path, tmp_path / 'a', '-m', 'score,bliinds', '-m', 'raw', '-m', 'raw', '--worst', 1)
+    page = report(tmp_path, tmp_path / 'a', '-m', 'score,raw', '-m', 'raw', '--worst', 1)
     assert len(page.data['time']['charts']) == 2 and page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
     (tmp_path / 'json').write_text(document([{'score': i} for i in range(5)]))
     ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=0.4', '-c:v', 'mpeg4', tmp_path / 'a.mp4')
