@@ -225,6 +225,13 @@ def test_missing_pictures(tmp_path):
     page = report(tmp_path, 'log', '--video', 'v.mp4', '--ffmpeg', FFMPEG, '--worst', 2, cwd=tmp_path)
     assert page.notes == ['2 of 2 pictures are missing: its video has no frames at these times. '
                           'Was the log made of another video?']
+    (tmp_path / 'ffmpeg').write_text(f"""#!/bin/sh
+        case "$*" in *-encoders*) ;; *mjpeg*) exit 1 ;; *) exec '{FFMPEG}' "$@" ;; esac""")
+    (tmp_path / 'ffmpeg').chmod(0o755)
+    (tmp_path / 'ffprobe').symlink_to(os.path.join(os.path.dirname(FFMPEG), 'ffprobe'))
+    (tmp_path / 'log').write_text(lines(10, lambda i: i))
+    page = report(tmp_path, 'log', '--video', 'v.mp4', '--ffmpeg', './ffmpeg', '--worst', 2, cwd=tmp_path)
+    assert page.notes == ['1 of 1 pictures are missing: this ffmpeg has no mjpeg encoder']
     (tmp_path / 'json').write_text(document([{'score': i} for i in range(10)]))
     ffmpeg('-f', 'lavfi', '-i', 'sine=d=0.1', '-c:a', 'mp2', '-f', 'mpegts', tmp_path / 'sound.ts')
     for arguments, message in [('log --video sound.ts', "'sound.ts' contains no video"), ('log --video none', "cannot read 'none'"),
@@ -274,6 +281,14 @@ def test_dotted_field(tmp_path):
     (tmp_path / 'log').write_text(lines(9, lambda i: i, lambda i: i > 3).replace(' raw:', ' L1.zeta100:'))
     page = report(tmp_path, tmp_path / 'log', '--metric', 'L1.zeta100', '--better', 'lower')
     assert page.notes == ['4 of 9 frames not valid (black, flat or damaged: there is nothing to score): left out']
+
+
+def test_lines_and_json(tmp_path):
+    """Both logs of one filter have one scale."""
+    (tmp_path / 'log').write_text(lines(3, lambda i: i).replace('raw', 'motion2'))
+    (tmp_path / 'json').write_text(document([{'vmaf': 1}], filter='vmaf', direction='higher is better', model='m'))
+    page = report(tmp_path, tmp_path / 'log', tmp_path / 'json')
+    assert 'VMAF (score): 0..100, higher is better' in page.paragraphs and 'json: model m' in page.paragraphs
 
 
 def test_meaning(tmp_path):
