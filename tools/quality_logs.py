@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from quality_common import ToolError
 
-WINDOW = 48             # consecutive frames whose mean is compared to find the worst ones
+WINDOW = 48             # consecutive frames whose mean ranks the worst moments
 LARGEST = 1e15          # a larger number, time or count of a log is ignored
 LONGEST = 1 << 16       # characters of a line, or in JSON of a frame and of the text beside all
 SKIPPED = 1 << 20       # characters before the first frame
@@ -38,6 +38,7 @@ class Metric(NamedTuple):
     highest: float
     better: str
     label: str
+    meaning: str = ''   # for people, with the source of the metric
     decibels: int = 0   # decibels of a factor of 10; the mean is taken before the logarithm
     digits: int = 2     # decimals that are shown
 
@@ -51,20 +52,38 @@ class Metric(NamedTuple):
     def axis(self):
         return f'{self.label} ({self.direction})'
 
+    @property
+    def worst(self):
+        """The function that returns the worst of some values."""
+        return max if self.better == 'lower' else min
+
+
+OF_VMAF = 'Predicts how viewers judge an encode beside its source. Source: Z. Li et al., Netflix ' \
+    'Technology Blog, 2016; the models of VMAF v1 are those of github.com/Netflix/vmaf.'
 
 # Without --metric, tools use the first of these that a log contains.
 METRICS = [
     # a model of vmaf may have any name in a log that names the filter
     Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion).*', '(?!)', 0, 100,
-           'higher', 'VMAF'),
-    Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF'),
-    Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss'),
-    Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD'),
+           'higher', 'VMAF', OF_VMAF),
+    Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF', OF_VMAF),
+    Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss',
+           'Estimates 100 - VMAF without the source; viewers begin to see a loss at about 10. One '
+           'frame is often off by 7 or more, the mean of many by less. Source: this project, '
+           'doc/model.md; features: M. A. Saad et al. (BLIINDS-II), IEEE TIP 21(8), 2012.'),
+    Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD',
+           'Visible errors, and changes of local statistics where errors are plain; 0 is identical '
+           'to the source. Source: E. C. Larson and D. M. Chandler, JEI 19(1), 2010.'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',
-           digits=4),
-    Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB', 10),
+           'Compares local means, contrast and structure with the source; 1 is identical. Source: '
+           'Z. Wang et al., IEEE TIP 13(4), 2004.', digits=4),
+    Metric('psnr', 'psnr_avg|psnr_.*', 'psnr_.*', 0, math.inf, 'higher', 'PSNR, dB',
+           'The squared peak value over the mean squared error, in decibels: infinite for '
+           'identical frames. It does not model vision. Source: the psnr filter of FFmpeg.', 10),
     # the score is that of the worst plane, as in ffcrf; equal pictures have the highest
-    Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, 100, 'higher', 'XPSNR, dB', 20),
+    Metric('xpsnr', 'score|xpsnr.*', 'xpsnr.*', 0, 100, 'higher', 'XPSNR, dB',
+           'PSNR with errors weighted by their visibility in each block; the score of a frame is '
+           'that of its worst plane. Source: C. R. Helmrich et al., IEEE ICASSP 2020.', 20),
     Metric('', 'score', 'score', 0, 100, 'lower', 'score'),
 ]
 FILTERS = {metric.filter for metric in METRICS}
@@ -83,8 +102,9 @@ def seconds(value):
 
 
 def beside(name, other):
-    """The name of another field of the same filter."""
-    return name[:name.rfind('.') + 1] + other
+    """The name of another field of the same filter: names of fields contain dots, too."""
+    prefix, dot, _ = name.partition('.')
+    return f'{prefix}.{other}' if dot and prefix in FILTERS else other
 
 
 class Log:
@@ -223,9 +243,22 @@ def mean(values, metric):
     return low - metric.decibels * math.log10(powers)
 
 
+def worst_windows(values, metric, count):
+    """The means and positions of up to count windows of consecutive values that do not overlap, the
+    worst first."""
+    size, found, taken = min(WINDOW, len(values)), [], set()
+    means = [mean(values[i:i + size], metric) for i in range(len(values) - size + 1)]
+    for i in sorted(range(len(means)), key=means.__getitem__, reverse=metric.better == 'lower'):
+        if len(found) == count:
+            break
+        if i not in taken:
+            found.append((means[i], i))
+            taken.update(range(i - size + 1, i + size))
+    return found
+
+
 def pooled(values, metric):
-    """The minimum, maximum, means and percentiles, and the worst consecutive frames: their mean and
-    position."""
+    """The minimum, maximum, means and percentiles; the mean and position of the worst window."""
     ordered = sorted(values)
     pool = {'min': ordered[0], 'max': ordered[-1], 'mean': mean(values, metric)}
     if ordered[0] >= 0:
@@ -233,11 +266,7 @@ def pooled(values, metric):
         pool['harmonic_mean'] = 1 / inverse - 1 if inverse else math.inf
     # the least value that at least p % do not exceed, as in the filters' summaries
     pool |= {f'p{p}': ordered[(len(ordered) * p + 99) // 100 - 1] for p in PERCENTILES}
-    is_lower = metric.better == 'lower'
-    ends = ('max', 'p99', 'p95') if is_lower else ('min', 'p1', 'p5')
+    ends = ('max', 'p99', 'p95') if metric.better == 'lower' else ('min', 'p1', 'p5')
     pool |= zip(('worst', 'worse', 'bad'), map(pool.get, ends))
-    size = min(WINDOW, len(values))
-    means = [mean(values[i:i + size], metric) for i in range(len(values) - size + 1)]
-    pool['window'] = (max if is_lower else min)(means)
-    pool['window_at'] = means.index(pool['window'])
+    pool['window'], pool['window_at'] = worst_windows(values, metric, 1)[0]
     return pool

@@ -36,7 +36,7 @@ report_install(){
     CUDA_VISIBLE_DEVICES='' \
         ${bin}/quality-farm -o ${tmp}/results --filter bliinds ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
     echo "quality-farm: exit code $?, $(tail -n 1 ${tmp}/results/summary.csv | cut -d, -f3,4)"
-    ${bin}/quality-report $(find ${tmp}/results -name 'clip.avi.*.log') --video ${tmp}/clip.avi --worst 2 -o ${tmp}/page.html
+    ${bin}/quality-report $(find ${tmp}/results -name 'clip.avi.*.log') --video ${tmp}/clip.avi --worst 1 -o ${tmp}/page.html
     echo "quality-report: exit code $?, $(grep -o 'data:image/jpeg' ${tmp}/page.html | wc -l) pictures"
     ${bin}/quality-compare -m ssim,bliinds -o ${tmp}/compared ${tmp}/clip.avi ${tmp}/clip.avi > ${tmp}/table 2> ${tmp}/err
     echo "quality-compare: exit code $?, $(grep -c frameNum ${tmp}/compared/clip.avi.json) frames"

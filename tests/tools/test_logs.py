@@ -154,6 +154,13 @@ def test_metrics(names, header, asked, name, of, highest):
     assert (found, metric.filter, metric.highest) == (name, of, highest)
 
 
+@pytest.mark.parametrize('name, valid', [
+    ('score', 'valid'), ('bliinds.score', 'bliinds.valid'), ('bliinds.L1.zeta100', 'bliinds.valid'), ('L1.zeta100', 'valid'),
+    ('integer_adm2_nw_0.02', 'valid'), ('xpsnr.xpsnr.y', 'xpsnr.valid')])
+def test_beside(name, valid):
+    assert quality_logs.beside(name, 'valid') == valid
+
+
 def gate(data, kilobytes, seconds=60):
     """Run quality-gate with limited memory, as it begins to read from a pipe that does not end."""
     process = subprocess.Popen([sys.executable, TOOLS['quality-gate'], '--above', '1', '--fps', '25', '-'],

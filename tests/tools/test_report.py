@@ -10,7 +10,9 @@ import re
 import subprocess
 
 import pytest
-from common import FFMPEG, document, ffmpeg, lines, needs, report, tool
+from common import FFMPEG, TOOLS, document, ffmpeg, lines, needs, report, tool
+
+import quality_logs
 
 
 def worst(page):
@@ -18,27 +20,45 @@ def worst(page):
     return [(card[1], int(card[-1].split()[1])) for card in page.cards]
 
 
+def window_means(page):
+    return [float(text.removeprefix('mean of 48 frames: ')) for text in page.paragraphs if text.startswith('mean of 48')]
+
+
 def test_numbers(tmp_path):
-    values = {50: 90, 60: 85, 75: 80, 175: 70}     # 60 is within a second of a worse one
+    values = {50: 90, 60: 85, 75: 80, 175: 70}
     text = lines(250, lambda i: 'nan' if i == 5 else values.get(i, 20 + i / 1000), lambda i: i != 100)
     (tmp_path / 'log').write_text(text)
     page = report(tmp_path, tmp_path / 'log', '--worst', 6)
-    assert worst(page) == [('90.00', 50), ('80.00', 75), ('70.00', 175), ('20.25', 249), ('20.22', 224), ('20.15', 150)]
-    assert [(mark['x'], mark['text']) for mark in page.data['time']['charts'][0]['marks'][:2]] == [(2, 1), (3, 2)]
+    # the window of frames 175 to 222 is the worst without those of the first one; no other is worse than the mean
+    assert worst(page) == [('90.00', 50), ('70.00', 175)] and window_means(page) == [24.13, 21.24]
+    assert [(mark['x'], mark['text']) for mark in page.data['time']['charts'][0]['marks']] == [(2, 1), (7, 2)]
     assert page.notes == ['1 of 250 frames without a number: left out',
                           '1 of 250 frames not valid (black, flat or damaged: there is nothing to score): left out']
     # higher is better
     (tmp_path / 'ssim').write_text(re.sub(r'.*nan.*\n', '', text.replace(' score:', ' All:')))
     page = report(tmp_path, tmp_path / 'ssim', '--metric', 'All', '--worst', 3)
-    assert worst(page) == [('20.0000', 0), ('20.0250', 25), ('20.0510', 51)]
+    assert worst(page) == [('20.0000', 0), ('20.0760', 76), ('20.1250', 125)]
     assert 'SSIM (All): 0..1, higher is better' in page.paragraphs
     # without times; its run was stopped
     (tmp_path / 'json').write_text(document([{'score': {40: 90, 50: 80, 64: 70}.get(i, 1), 'basis': int(i > 9)}
                                              for i in range(100)], eof=False))
     page = report(tmp_path, tmp_path / 'json', '--worst', 2)
-    assert page.cards == [['1', '90.00', 'frame 40'], ['2', '70.00', 'frame 64']] and not page.data['time']['isTime']
+    assert page.cards == [['1', '90.00', 'frame 40']] and not page.data['time']['isTime']
     assert '90 frames scored by the bitstream, 10 by the pixels alone.' in page.paragraphs
     assert page.notes == ['its run was stopped before the end: it has no "eof": true']
+
+
+@pytest.mark.parametrize('values, moments, means', [
+    ([5] * 200, [('5.00', 0)], [5]),                                    # no other one is worse than the mean
+    ([90] + [5] * 150 + [50] * 48, [('50.00', 151)], [50]),             # a bad second is worse than a bad frame
+    ([50] * 96 + [5] * 96, [('50.00', 0), ('50.00', 48)], [50, 50]),    # windows do not overlap
+    ([90] + [5] * 47 + [90], [], [])])                                  # each window has one of the two bad frames
+def test_windows(tmp_path, values, moments, means):
+    """The worst moments are windows of 48 frames, none of which is better than the mean."""
+    (tmp_path / 'log').write_text(lines(len(values), values.__getitem__))
+    page = report(tmp_path, tmp_path / 'log')
+    assert worst(page) == moments and window_means(page) == means
+    assert page.notes == ['no 48 frames in a row are worse than the mean'] * (not moments)
 
 
 def test_several(tmp_path):
@@ -50,11 +70,11 @@ def test_several(tmp_path):
     assert page.rows[1] == ['a', '10', '0', *'4.50 0.00 0.00 0.00 0.00 4.00 8.00 9.00 9.00 9.00 4.50 0:00:00'.split()]
     assert page.rows[2] == ['b', '20', '0', *'19.00 0.00 0.00 0.00 2.00 18.00 34.00 36.00 38.00 38.00 19.00 0:00:00'.split()]
     assert worst(page) == [('9.00', 9), ('38.00', 19)]
-    page = report(tmp_path, tmp_path / 'a', '-m', 'score', '-m', 'raw', '--worst', 1)
-    assert page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
+    page = report(tmp_path, tmp_path / 'a', '-m', 'score,raw', '-m', 'raw', '--worst', 1)
+    assert len(page.data['time']['charts']) == 2 and page.curve(0) == tuple(range(10)) and page.curve(1) == (1,) * 10
     (tmp_path / 'json').write_text(document([{'score': i} for i in range(5)]))
     ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=0.4', '-c:v', 'mpeg4', tmp_path / 'a.mp4')
-    page = report(tmp_path, tmp_path / 'a', tmp_path / 'json', '--video', tmp_path / 'a.mp4', '--ffmpeg', FFMPEG, '--worst', 1)
+    page = report(tmp_path, tmp_path / 'a', tmp_path / 'json', '-v', tmp_path / 'a.mp4', '--ffmpeg', FFMPEG, '--worst', 1)
     assert not page.data['time']['isTime'] and page.times(1) == [0, 1, 2, 3, 4] and len(page.pictures()) == 1
     assert page.cards == [['1', '9.00', 'frame 9'], ['1', '4.00', 'frame 4']]
 
@@ -114,8 +134,8 @@ def test_xpsnr(tmp_path):
 
 
 def test_film(tmp_path):
-    """Two hours with a single bad frame: every frame is there, at its time; and the page is small."""
-    values = [97.5 if i == 100000 else 30 + 20 * math.sin(i / 900) + i * 7919 % 1000 / 100 for i in range(172800)]
+    """Two hours with two bad seconds: every frame is there, at its time; and the page is small."""
+    values = [97.5 if i == 100000 else 90 if 100000 < i < 100048 else 30 + 20 * math.sin(i / 900) + i * 7919 % 1000 / 100 for i in range(172800)]
     (tmp_path / 'log').write_text(lines(172800, values.__getitem__))
     page = report(tmp_path, tmp_path / 'log', '--worst', 1)
     assert len(page.text) < 1.5e6
@@ -165,33 +185,118 @@ VIDEOS = {
     # sound begins before the picture
     'a.ts': ['-f', 'lavfi', '-i', 'sine=d=5', '-filter_complex', '[0]setpts=PTS+0.5/TB[v]', '-map', '[v]', '-map', '1',
              '-c:v', 'mpeg4', '-g', '15', '-c:a', 'mp2'],
+    # timestamps are missing, or those of decoding
+    'a.264': ['-c:v', 'libx264', '-preset', 'ultrafast', '-bf', '2', '-g', '50'],
+    'a.m2v': ['-c:v', 'mpeg2video', '-bf', '2'],
+    'a.avi': ['-c:v', 'libx264', '-preset', 'ultrafast', '-bf', '2', '-g', '50'],
 }
+
+
+def frame_of(path, number):
+    return ffmpeg('-i', path, '-map', '0:v:0', '-vf', f'select=eq(n\\,{number}),scale=trunc(min(960\\,iw*sar)/2)*2'
+                  ':trunc(ow/dar/2)*2', '-frames:v', 1, '-c:v', 'mjpeg', '-q:v', 5, '-f', 'image2pipe', '-')
 
 
 @pytest.mark.parametrize('name', VIDEOS)
 def test_pictures(tmp_path, name):
     """They are those of the frames, to the byte, beside those of the source."""
     video, log, json_log = tmp_path / name, tmp_path / 'lines', tmp_path / 'json'
-
-    def frame_of(path, number):
-        return ffmpeg('-i', path, '-map', '0:v:0', '-vf', f'select=eq(n\\,{number}),scale=trunc(min(960\\,iw*sar)/2)*2'
-                      ':trunc(ow/dar/2)*2', '-frames:v', 1, '-c:v', 'mjpeg', '-q:v', 5, '-f', 'image2pipe', '-')
     ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=30000/1001:d=4', *VIDEOS[name], video)
-    ffmpeg('-i', video, '-vf', 'hflip', '-c:v', 'ffv1', '-fps_mode', 'passthrough', '-copyts', tmp_path / 'source.mkv')
-    for audio in [], ['-an']:
+    for audio in ([], ['-an']) if name == 'a.ts' else [[]]:
         ffmpeg('-i', video, *audio, '-vf', f'bliinds=model=vmaf1_est5:f={log}:log_path={json_log}', '-f', 'null', '-')
-        for path in log, json_log:
+        for path in [log, json_log][name in ('a.m2v', 'a.avi'):]:
             page = report(tmp_path, path, '--video', video, '--ffmpeg', FFMPEG, '--worst', 3)
             wanted = [frame_of(video, n) for _, n in worst(page)]
-            assert page.pictures() == wanted and len(wanted) == 3
+            assert page.pictures() == wanted and wanted and not any('missing' in note for note in page.notes)
             assert path == log or page.times()[0] == 0
+            assert any(re.search(f'^{name}: .*, 160x120, .* fps, [0-9]* kb/s, 0:00:0[34]', text) for text in page.paragraphs)
+    if name != 'a.ts':
+        return
+    ffmpeg('-i', video, '-vf', 'hflip', '-c:v', 'ffv1', '-fps_mode', 'passthrough', '-copyts', tmp_path / 'source.mkv')
     page = report(tmp_path, log, '--video', video, '--source', tmp_path / 'source.mkv', '--ffmpeg', FFMPEG, '--worst', 3)
     assert page.pictures()[1::2] == wanted
     assert page.pictures()[::2] == [frame_of(tmp_path / 'source.mkv', n) for _, n in worst(page)]
-    (tmp_path / 'other').write_text(lines(400, lambda i: i))
-    page = report(tmp_path, tmp_path / 'other', '--video', video, '--ffmpeg', FFMPEG, '--worst', 2)
+
+
+def test_missing_pictures(tmp_path):
+    """The page says why it lacks pictures; what cannot be read is an error."""
+    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=0.4', '-c:v', 'mpeg4', tmp_path / 'v.mp4')
+    (tmp_path / 'log').write_text(lines(400, lambda i: i))
+    page = report(tmp_path, 'log', '--video', 'v.mp4', '--ffmpeg', FFMPEG, '--worst', 2, cwd=tmp_path)
     assert page.notes == ['2 of 2 pictures are missing: its video has no frames at these times. '
                           'Was the log made of another video?']
+    (tmp_path / 'ffmpeg').write_text(f"""#!/bin/sh
+        case "$*" in *-encoders*) ;; *mjpeg*) exit 1 ;; *) exec '{FFMPEG}' "$@" ;; esac""")
+    (tmp_path / 'ffmpeg').chmod(0o755)
+    (tmp_path / 'ffprobe').symlink_to(os.path.join(os.path.dirname(FFMPEG), 'ffprobe'))
+    (tmp_path / 'log').write_text(lines(10, lambda i: i))
+    page = report(tmp_path, 'log', '--video', 'v.mp4', '--ffmpeg', './ffmpeg', '--worst', 2, cwd=tmp_path)
+    assert page.notes == ['1 of 1 pictures are missing: this ffmpeg has no mjpeg encoder']
+    (tmp_path / 'json').write_text(document([{'score': i} for i in range(10)]))
+    ffmpeg('-f', 'lavfi', '-i', 'sine=d=0.1', '-c:a', 'mp2', '-f', 'mpegts', tmp_path / 'sound.ts')
+    for arguments, message in [('log --video sound.ts', "'sound.ts' contains no video"), ('log --video none', "cannot read 'none'"),
+                               ('json --source v.mp4', "'json': has no times: give its video with --video, or --fps")]:
+        done = tool('quality-report', *arguments.split(), '--ffmpeg', FFMPEG, cwd=tmp_path)
+        assert done.returncode == 2 and message in done.stderr and 'Traceback' not in done.stderr, done.stderr
+
+
+def test_same_moment(tmp_path):
+    """Source and all encodes are shown at each moment, with their scores there; facts of each are on the page."""
+    source, *encodes = paths = [tmp_path / name for name in ('source.mkv', 'a.mp4', 'b.264')]
+    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x48:r=25:d=8', '-c:v', 'ffv1', source)
+    ffmpeg('-i', source, '-c:v', 'mpeg4', '-q:v', 9, '-bf', 2, encodes[0])
+    ffmpeg('-ss', 2, '-i', source, '-vf', 'scale=32:24', '-c:v', 'libx264', '-crf', 40, '-preset', 'ultrafast', encodes[1])
+    # frame n of the second encode is frame n + 50 of the source
+    (tmp_path / 'a.log').write_text(lines(200, lambda i: {120: 80}.get(i, 50 + 10 * (100 <= i < 148))))
+    of_b = {'tool': 'quality-compare', 'offset': 2.0, 'model': 'm<1>', 'frames': [
+        {'frameNum': n, 'pts_time': 2 + n / 25, 'metrics': {'bliinds.score': {20: 90}.get(n, 30 + n / 10)}} for n in range(150)]}
+    (tmp_path / 'b.json').write_text(json.dumps({**of_b, 'eof': True}))
+    page = report(tmp_path, tmp_path / 'a.log', tmp_path / 'b.json', '--video', encodes[0], '--video', encodes[1],
+                  '--source', source, '--ffmpeg', FFMPEG, '--worst', 1)
+    assert worst(page) == [('80.00', 120), ('44.90', 149)] and not page.notes
+    assert page.pictures() == [frame_of(path, n - 50 * (path == paths[2])) for n in (120, 199) for path in paths]
+    assert re.findall('<small>(source|[ab][.].*?)</small>', page.text) == ['source', 'a.mp4 80.00', 'b.264 37.00', 'source', 'a.mp4 50.00', 'b.264 44.90']
+    facts = [text for text in page.paragraphs if ' fps, ' in text]
+    size = encodes[1].stat().st_size
+    assert facts[0].startswith('source: ffv1 yuv420p, 64x48, 25 fps, ') and facts[1].startswith('a.mp4: mpeg4 Advanced Simple Profile yuv420p, 64x48, 25 fps, ')
+    assert facts[2] == f'b.264: h264 Constrained Baseline yuv420p, 32x24, 25 fps, {size * 8 / 6000:,.0f} kb/s, 0:00:06.000, {size / 1e6:.3f} MB, model m<1>'
+
+
+def test_command(tmp_path):
+    """The command on a page makes it again, in sh."""
+    names = ['a \'"<b>&amp;$(touch pwned)%d {{script}} é.log', '-x\n\x1b\t\r\u202e.log', os.fsdecode(b'\xff\\.log')]
+    for name in names:
+        (tmp_path / name).write_text(lines(3, lambda i: i))
+    page = report(tmp_path, *('./' + name for name in names), '--worst', 0, cwd=tmp_path)
+    command = ''.join(page.root.find('.//pre').itertext())
+    assert command.replace('\n', '').isprintable()
+    (tmp_path / 'page.html').unlink()
+    (tmp_path / 'quality-report').symlink_to(TOOLS['quality-report'])
+    subprocess.run(['sh', '-c', command], cwd=tmp_path, check=True, env={**os.environ, 'PATH': f'{tmp_path}:{os.environ["PATH"]}'})
+    assert (tmp_path / 'page.html').read_text() == page.text and 'pwned' not in os.listdir(tmp_path)
+
+
+def test_dotted_field(tmp_path):
+    """Frames that are not valid are left out, whatever the name of the field."""
+    (tmp_path / 'log').write_text(lines(9, lambda i: i, lambda i: i > 3).replace(' raw:', ' L1.zeta100:'))
+    page = report(tmp_path, tmp_path / 'log', '--metric', 'L1.zeta100', '--better', 'lower')
+    assert page.notes == ['4 of 9 frames not valid (black, flat or damaged: there is nothing to score): left out']
+
+
+def test_lines_and_json(tmp_path):
+    """Both logs of one filter have one scale."""
+    (tmp_path / 'log').write_text(lines(3, lambda i: i).replace('raw', 'motion2'))
+    (tmp_path / 'json').write_text(document([{'vmaf': 1}], filter='vmaf', direction='higher is better', model='m'))
+    page = report(tmp_path, tmp_path / 'log', tmp_path / 'json')
+    assert 'VMAF (score): 0..100, higher is better' in page.paragraphs and 'json: model m' in page.paragraphs
+
+
+def test_meaning(tmp_path):
+    """A page says how to read its numbers, and where these come from."""
+    (tmp_path / 'log').write_text(lines(3, lambda i: i))
+    page = report(tmp_path, tmp_path / 'log')
+    assert any('viewers begin to see a loss at about 10' in text for text in page.paragraphs)
+    assert all('Source: ' in metric.meaning for metric in quality_logs.METRICS if metric.filter)
 
 
 def test_titles_of_videos(tmp_path):
