@@ -43,7 +43,7 @@ def live(command, clip):
     with subprocess.Popen(['bash', '-c', command], cwd=clip.parent, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         wait_for(lambda: f':{port:04X} ' in Path('/proc/net/udp').read_text() or process.poll() is not None)
-        ffmpeg('-i', clip, '-c', 'copy', '-f', 'mpegts', f'udp://127.0.0.1:{port}?pkt_size=1316')
+        ffmpeg('-readrate', '4', '-i', clip, '-c', 'copy', '-f', 'mpegts', f'udp://127.0.0.1:{port}?pkt_size=1316')
         return process.communicate(timeout=60)[0]
 
 
