@@ -80,7 +80,7 @@ def test_archive(folder, recipe):
     video(folder / 'archive/good.mp4', f'{X264} -crf 12', 1, source=clip)
     video(folder / 'archive/coarse.mp4', f'{X264} -crf 45', 1, source=clip)
     video(folder / 'archive/interlaced.mp4', '-c:v libx264 -preset fast -crf 25 -flags +ilme+ildct -x264-params tff=1', 1, source=clip)
-    video(folder / 'archive/tape.mov', '-c:v prores', 0.2, source=clip)
+    video(folder / 'archive/tape.mov', '-c:v prores_ks', 0.2, source=clip)
     (folder / 'archive/broken.avi').write_bytes(b'no video')
     whole = (folder / 'archive/good.mp4').read_bytes()
     ffmpeg('-i', folder / 'archive/good.mp4', '-c', 'copy', '-movflags', 'faststart', folder / 'cut.mp4')
