@@ -95,7 +95,8 @@ def refuse_overwriting(output, inputs):
 
 
 def write_atomically(path, text):
-    """Write a file so that readers see the old contents or the new ones, never a part.
+    """Write a string, or several ones, to a file so that readers see the old contents or the new
+    ones, never a part.
 
     A symbolic link stays one, and an existing file keeps its mode. A pipe, a device and an open
     file such as /dev/stdout are written to directly.
@@ -103,13 +104,18 @@ def write_atomically(path, text):
     target = os.path.realpath(path)
     is_file = (os.path.isfile(target) or not os.path.exists(target)) and \
         not re.match('/dev/(fd/|std)|/proc/', os.path.abspath(path))
+
+    def write(to):
+        with open(to, 'w', encoding='utf-8', errors='replace') as file:
+            file.writelines([text] if isinstance(text, str) else text)
+
     try:
         if not is_file:
-            pathlib.Path(path).write_text(text, encoding='utf-8', errors='replace')
+            write(path)
             return
         with tempfile.TemporaryDirectory(prefix='.', dir=os.path.dirname(target)) as folder:
             written = pathlib.Path(folder, 'new')
-            written.write_text(text, encoding='utf-8', errors='replace')
+            write(written)
             if os.path.exists(target):
                 shutil.copymode(target, written)
             written.replace(target)
@@ -304,9 +310,10 @@ def in_parallel(function, items, jobs, report=lambda done: None):
     return [future.result() for future in futures]
 
 
-def run_ffmpeg(ffmpeg, *options):
+def run_ffmpeg(ffmpeg, *arguments, **options):
     """Run ffmpeg with its errors only."""
-    return run_process([ffmpeg, '-nostdin', '-hide_banner', '-nostats', '-v', 'error', *options])
+    return run_process([ffmpeg, '-nostdin', '-hide_banner', '-nostats', '-v', 'error', *arguments],
+                       **options)
 
 
 @functools.cache
