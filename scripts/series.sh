@@ -8,10 +8,8 @@
 # The patches after the general ones of configure-patch, in their order: a name, by which lines of files
 # that all share are known, a subject, and patterns of our files. The last that a file fits is its own.
 steps() {
-    step quantizer_metadata "avcodec/bsf: add quantizer_metadata, for H.264 and HEVC" \
+    step quantizer_metadata "avcodec/bsf: add quantizer_metadata" '*quantizer*' \
         tests/{fate/metrics.mak,filters/{common,stock}.sh,ref/fate/metric-stock}
-    step quantizer_av1 "avcodec/bsf/quantizer_metadata: AV1 and VP9"
-    step quantizer_mpeg "avcodec/bsf/quantizer_metadata: MPEG-1, 2 and 4, and MJPEG" '*quantizer*'
     step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,graph_reinit,pair_sync,luma}'.*' \
         libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
         tests/ref/fate/{'metric-[!s]',ssim-}'*' '*ssim_cuda*' \
@@ -29,7 +27,7 @@ steps() {
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
 left_out+='tests/fate/(ffcrf|score_tools)|tests/filters/report|tests/ref/fate/(ffcrf|report)|'
-left_out+='doc/(benchmarks|install|model|quality-|scores|ffcrf)|libavfilter/Makefile.snippet)'
+left_out+='doc/(benchmarks|install|model|quality-|recipes|scores|ffcrf)|libavfilter/Makefile.snippet)'
 
 names=() subjects=() patterns=()
 step() { # name subject pattern...
@@ -72,23 +70,19 @@ assign() (
     done
 )
 
-# The codecs of the bitstream filter come one after the other.
-codecs_so_far() { # number
-    local later=@@
-    [ "$1" -ge 1 ] || later+='|-- AV1|read_av1|read_vp[89]'
-    [ "$1" -ge 2 ] || later+='|-- MPEG-1|read_mp|read_mjpeg|has no MPEG-4'
-    awk -v later="$later" '/^\/\/ ----/ { skip = $0 ~ later } !skip && $0 !~ later' \
-        "$root/libavcodec/bsf/quantizer_metadata.c" > "$repository/libavcodec/bsf/quantizer_metadata.c"
+# A pattern of lines that name a filter of a later patch, behind a mark at their beginning.
+later() { # number mark
+    local name later=@@
+    for name in "${names[@]:$1 + 1}"; do
+        later+="|(.*[^a-z_])?${name}[_.]|.*(vf|check)_$name(_|\\b)|.*${name^^}_"
+    done
+    [ "$1" -ge 1 ] || later+='|.*Makefile.snippet'
+    echo "$2($later)"
 }
 
 # Without the lines that name what comes with a later patch.
 so_far() { # number file mark-of-lines
-    local name later=@@
-    for name in "${names[@]:$1 + 1}"; do
-        later+="|(^|[^a-z_])${name}[_.]|(vf|check)_$name(_|\\b)|${name^^}_"
-    done
-    [ "$1" -ge 3 ] || later+='|Makefile.snippet'
-    grep -vE "$3.*($later)" "$2"
+    grep -vE "$(later "$1" "$3")" "$2"
 }
 
 # The Changelog, and the versions of the libraries: a minor one for each filter.
@@ -100,16 +94,14 @@ count() { # number
             "$repository/lib$library/version.h" > "$repository/version.h"
         mv "$repository/version.h" "$repository/lib$library/version.h"
     done
-    printf '%s\n' "" "version <next>:" "${subjects[@]::$1 + 1}" | sed 's/^av.*: add \(the \)\?/- /; /^av/d' |
+    printf '%s\n' "" "version <next>:" "${subjects[@]::$1 + 1}" | sed 's/^av.*: add \(the \)\?/- /' |
         sed -i '1r /dev/stdin' "$repository/Changelog"
 }
 
 # The first paragraph of its section in the manual.
 body() { # name
-    if [[ $1 = quantizer* ]]; then
-        sed -n '/ \* Attach/,/ not given/{s/^ \* \?//; p}' "$root/libavcodec/bsf/quantizer_metadata.c"
-    elif [ -f "$root/doc/$1.texi" ]; then
-        sed '/^@/d' "$root/doc/$1.texi" | sed -n '/./,$p' | sed '/^$/q; s/@[a-z]*{\([^}]*\)}/\1/g'
+    if [ -f "$root/doc/$1.texi" ]; then
+        sed -E '/^@[a-z]+( |$)/d' "$root/doc/$1.texi" | sed -n '/./,$p' | sed '/^$/q; s/@[a-z]*{\([^}]*\)}/\1/g'
     else
         echo "It is ${1%_cuda} on CUDA frames."
     fi
@@ -129,15 +121,18 @@ write() { # src folder
         so_far "$number" "$register" "^[+]" > "$work/register.patch"
         git_as_us apply --recount "$work/register.patch"
         : > "$work/snippet"
-        [ "$number" -lt 3 ] || so_far "$number" "$root/Makefile.snippet" "" > "$work/snippet"
+        [ "$number" -lt 1 ] || so_far "$number" "$root/Makefile.snippet" "^" > "$work/snippet"
         sed -i -e "/^include .*Makefile.snippet/{r $work/snippet" -e 'd}' "$repository/libavfilter/Makefile"
         count "$number"
         while IFS=$'\t' read -r i file ours; do
             [ "$i" != "$number" ] || install -D -m "$(stat -c %a "$ours")" "$ours" "$repository/$file"
         done < "$work/files"
-        [ "$number" -ge 3 ] || codecs_so_far "$number"
         git_as_us add -Af .
         git_as_us commit -q -m "${subjects[number]}" -m "$(body "${names[number]}")"
+        # what describes all filters may name a later one: manuals and tests; headers its own on CUDA
+        [ "${names[number + 1]:-}" != "${names[number]}_cuda" ] || number=$((number + 1))
+        ! git_as_us diff -U0 HEAD~ -- configure libavcodec libavfilter tests/checkasm |
+            grep -E "$(later "$number" '^[+]')" || die "the patch before ${names[number]} names a later filter"
     done
     rm -rf "$2"
     git_as_us format-patch -q --binary -o "$2" "HEAD~$((${#names[@]} + ${#general[@]}))"
