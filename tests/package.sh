@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries packages where nothing else is installed: package.sh FILE...
+# Tries packages where nothing else but Python is installed: package.sh FILE...
 # Each FILE is a tarball or a Debian package. A tarball of the GPL is tried in a container, too. The
 # bare system is made by debootstrap, of SUITE (default: that of this system) from MIRROR (default:
 # debootstrap's own), or is the folder BARE. It prints a line for each test.
@@ -20,13 +20,13 @@ draw="-v error -y -f lavfi -i testsrc2=s=320x240:r=10:d=1,format=yuv420p"
 bare=$tmp/bare
 trap 'umount "$bare/proc" 2> /dev/null; rm -rf --one-file-system "$tmp"' EXIT
 
-# Puts a bare system there with a /proc, by which the loader and ffcrf work; or says why it cannot.
+# Puts a bare system with Python there, and a /proc for the loader; or says why it cannot.
 make_bare() {
     [ "$(id -u)" = 0 ] || { echo "not root, who alone can chroot"; return 1; }
     if [ "${BARE:-}" ]; then
         cp -a "$BARE" "$bare"
     else
-        debootstrap --variant=minbase "$suite" "$bare" ${MIRROR:+"$MIRROR"}
+        debootstrap --variant=minbase --include=python3 "$suite" "$bare" ${MIRROR:+"$MIRROR"}
     fi && mount -t proc proc "$bare/proc"
 }
 
@@ -113,7 +113,6 @@ try() {
     check "$what: encodes" encodes
     check "$what: finds a CRF" finds_crf
     check "$what: has a licence as its name says" licensed
-    # a bare system has no Python for the other tools
     check "$what: tells its version" \
         says "^ffcrf $(grep -oE '[0-9]+(\.[0-9]+)+' <<< "$file" | sed q)\b" inside ffcrf --version
     check "$what: starts in $most_ms ms" starts
