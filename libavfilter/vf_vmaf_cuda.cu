@@ -28,7 +28,7 @@
 /**
  * @file
  * The features of VMAF v1 for a batch of pairs; blockIdx.y is the pair. The arithmetic is that of
- * vmaf_arithmetic.h. What needs a power is left to the host, which gets sums.
+ * vmaf_*_ops.h. What needs a power is left to the host, which gets sums.
  *
  * A launch measures all pairs by one form of a feature: a contrast sensitivity of ADM, a window of
  * motion, a picture of CAMBI, a size of chroma. Sums of integers have no order; those of floats are

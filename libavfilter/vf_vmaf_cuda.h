@@ -27,7 +27,10 @@
 #include <stdint.h>
 
 #include "cuda/shared.h"
-#include "vmaf_arithmetic.h"
+#include "vmaf_adm_ops.h"
+#include "vmaf_cambi_ops.h"
+#include "vmaf_motion_ops.h"
+#include "vmaf_speed_ops.h"
 
 #define VMAF_MAX_BATCH 16           ///< pairs in a launch
 

@@ -36,7 +36,10 @@
 #include "avfilter.h"
 #include "luma.h"
 #include "metric.h"
-#include "vmaf_arithmetic.h"
+#include "vmaf_adm_ops.h"
+#include "vmaf_cambi_ops.h"
+#include "vmaf_motion_ops.h"
+#include "vmaf_speed_ops.h"
 
 /// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
 #define VMAF_MIN_SIZE 33

@@ -18,39 +18,24 @@
 
 /**
  * @file
- * The arithmetic of VMAF v1's features: the only copy, included by C and by CUDA C. Roundings are
- * those of libvmaf, for which the models were trained: also those that look odd.
+ * The arithmetic of SpEED of chroma, how much the entropy of U and V has changed: the only copy,
+ * included by C and by CUDA C. Each rounding of it counts: they are those of libvmaf.
  *
- * ADM: Songnan Li, Fan Zhang, Lin Ma and King Ngi Ngan, "Image Quality Assessment by
- * Separately Evaluating Detail Losses and Additive Impairments", IEEE
- * Transactions on Multimedia 13(5), 2011.
- *
- * Both pictures are split into wavelet bands of four scales. Each coefficient of the encode is
- * split into the part that it kept of the source's, and the part that was added. Each part masks
- * the other.
- *
- * Motion is the difference of two frames of the source, blurred down the columns, then along the
- * rows.
- *
- * CAMBI, the banding in the luma of the encode: Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas
- * Krasula, "CAMBI: Contrast-aware Multiscale Banding Index", Picture Coding Symposium 2021. The
- * contrast to each of the four nearest steps counts as far as many pixels around have either value.
- *
- * SpEED of chroma, how much the entropy of U and V has changed: Christos G. Bampis, Praful Gupta,
- * Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial Efficient Entropic Differencing for
- * Image and Video Quality", IEEE Signal Processing Letters 24(9), 2017. Each rounding of it counts.
+ * Christos G. Bampis, Praful Gupta, Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial
+ * Efficient Entropic Differencing for Image and Video Quality", IEEE Signal Processing Letters
+ * 24(9), 2017.
  */
 
-#ifndef AVFILTER_VMAF_ARITHMETIC_H
-#define AVFILTER_VMAF_ARITHMETIC_H
+#ifndef AVFILTER_VMAF_SPEED_OPS_H
+#define AVFILTER_VMAF_SPEED_OPS_H
 
 #include <stdint.h>
 
 #include "cuda/shared.h"
+#include "vmaf_ops.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
-#define vmaf_sqrtf(x)   exact_sqrt(x)
-#define vmaf_inverse(x) guess_rcp(x)
+#define vmaf_sqrtf(x) exact_sqrt(x)
 
 /// 1 / sqrt(x) of a float from 1 to 2, correctly rounded: tried for each one, with all guesses that
 /// are up to eight steps away. Of the square no bit is lost.
@@ -66,265 +51,10 @@ SHARED_INLINE float vmaf_rsqrt(float x)
     return __builtin_fmaf(guess, rest / 2, guess);
 }
 #else
-#include <float.h>
 #include <math.h>
 #define vmaf_sqrtf(x) sqrtf(x)
 #define vmaf_rsqrt(x) (1.0 / sqrt((double)(x)))
-#define vmaf_inverse(x) (1.f / (x))
-// 16 means single precision for float, like 0
-#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
-#endif
-
-SHARED_INLINE int vmaf_abs(int x)
-{
-    return x < 0 ? -x : x;
-}
-
-SHARED_INLINE float vmaf_fabsf(float x)
-{
-    return x < 0 ? -x : x;
-}
-
-/// Index of the row or column that stands for i of n, by a mirror in the middle of the edge's.
-SHARED_INLINE int vmaf_mirror(int i, int n)
-{
-    return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
-}
-
-// ---- ADM ----
-
-#define VMAF_ADM_SCALES 4
-
-/// By whether the columns and the rows of a band have low or high frequencies.
-enum VMAFADMBand {
-    VMAF_ADM_H,                 ///< high vertical frequencies: horizontal detail
-    VMAF_ADM_V,
-    VMAF_ADM_D,
-    VMAF_ADM_BANDS
-};
-
-/// What cubes are summed of.
-enum VMAFADMPart {
-    VMAF_ADM_KEPT,              ///< what the encode kept of the source
-    VMAF_ADM_ADDED,
-    VMAF_ADM_PARTS,             ///< the two that mask each other
-    VMAF_ADM_SOURCE = VMAF_ADM_PARTS,
-    VMAF_ADM_SUMS
-};
-
-/// Of each scale. Each row's sum was rounded by vmaf_adm_round_row().
-typedef struct VMAFADMSums {
-    uint64_t cube[VMAF_ADM_SCALES][VMAF_ADM_SUMS][VMAF_ADM_BANDS];
-} VMAFADMSums;
-
-/// How a cube of a part is rounded.
-typedef struct VMAFADMCube {
-    int unit;                   ///< shift of the threshold
-    uint32_t round;             ///< that is added to the square before its shift
-    int square_shift, shift;
-} VMAFADMCube;
-
-/// A scale of pictures of one size, for one distance of viewing.
-typedef struct VMAFADMScale {
-    int scale;
-    int width, height;          ///< of the picture that is split
-    int w, h;                   ///< of a band
-    int left, right, top, bottom;       ///< what is summed, without right and bottom
-    uint32_t weight[VMAF_ADM_BANDS];    ///< how visible a band is, in fixed point
-    VMAFADMCube cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS];
-    int row_shift[VMAF_ADM_SUMS];
-} VMAFADMScale;
-
-/// Index of the row or column that stands for i of n: the far end mirrors on its edge.
-SHARED_INLINE int vmaf_adm_mirror(int i, int n)
-{
-    return i < 0 ? -i : i < n ? i : 2 * n - 1 - i;
-}
-
-/// @name The Daubechies wavelet with four taps: coefficient i is made of samples 2 i - 1 to 2 i + 2
-/// @{
-#define VMAF_ADM_LOW  { 15826, 27411, 7345, -4240 }
-#define VMAF_ADM_HIGH { -4240, -7345, 27411, -15826 }
-#define VMAF_ADM_LOW_SUM 46342
-/// @}
-
-/// A sum of products with its shift, whose result has 32 bits: then the kind of shift is all one.
-SHARED_INLINE int vmaf_adm_shift(int64_t sum, int shift)
-{
-    return (int32_t)((uint64_t)(sum + ((1 << shift) >> 1)) >> shift);
-}
-
-/// 2^30 / m, rounded down, for m from 1 to 2^15. The inverse may be one float off.
-SHARED_INLINE uint32_t vmaf_adm_reciprocal(uint32_t m)
-{
-    const float inverse  = vmaf_inverse((int)m);
-    const uint32_t below = (int)(0x1.fffff4p29f * inverse);
-    const uint32_t rest  = (1u << 30) - below * m;
-
-    // not one too few where the rest is divided without remainder
-    return below + (int)((int)rest * inverse + 0x1p-16f);
-}
-
-#define VMAF_ADM_COS2 0x1.ffd814p-1f     ///< cos(1 degree) squared
-
-/// Whether two vectors of horizontal and vertical detail are within one degree; their squares'
-/// and their scalar product are given.
-SHARED_INLINE int vmaf_adm_is_aligned(float product, float source, float encode)
-{
-    return product >= 0 &&
-           (double)product * product >= (double)VMAF_ADM_COS2 * source * encode;
-}
-
-/// The part of a coefficient that was kept. In the first scale all products have 32 bits.
-SHARED_INLINE int vmaf_adm_kept(int is_first, int source, int encode, int is_aligned)
-{
-    const uint32_t s = vmaf_abs(source), e = vmaf_abs(encode);
-    const union { float f; uint32_t i; } exponent = { (float)(int)(s & ~(s >> 1)) };
-    // the upper 15 bits of it, rounded
-    const int bits   = is_first ? 0 : (int)(exponent.i >> 23) - 127 - 14;
-    const int more   = bits > 0 ? bits : 0, shift = 15 + more;
-    const uint32_t r = s + ((1u << more) >> 1) >> more, m = r > 1 ? r : 1;
-    // with any more the ratio is 1, too
-    const uint32_t reached = e < 2 * s ? e : 2 * s, inverse = vmaf_adm_reciprocal(m);
-    const uint32_t product = is_first ? inverse * reached + 16384 >> 15 :
-                             (uint64_t)inverse * reached + (1ull << shift >> 1) >> shift;
-    const uint32_t ratio   = (source ^ encode) < 0 ? 0 : product < 32768 ? product : 32768;
-    const int kept         = is_first ? (int)ratio * source + 16384 >> 15 :
-                             vmaf_adm_shift((int64_t)(int)ratio * source, 15);
-
-    // within one degree, no more is kept than there is
-    return is_aligned && (int)e < vmaf_abs(kept) ? encode : kept;
-}
-
-/// How visible a coefficient is.
-SHARED_INLINE int vmaf_adm_weigh(int is_first, int x, int weight)
-{
-    return is_first ? x * weight : vmaf_adm_shift((int64_t)x * weight, 28);
-}
-
-/// What a weighed coefficient masks: around it, and at its own place.
-SHARED_INLINE int vmaf_adm_mask(int is_first, int x, int band, int *around)
-{
-    // libvmaf's rounding of the diagonal is one less than a half
-    const int shift  = band == VMAF_ADM_D ? 17 : 15, half = band == VMAF_ADM_D ? 65535 : 16384;
-    const uint64_t e = vmaf_abs(is_first ? x + half >> shift : x);
-
-    if (is_first) {
-        *around = (int16_t)(4369 * (int)e + 2048 >> 12);
-        // from 15360 on this wraps, in libvmaf
-        return  (int16_t)(8738 * (int)e + 2048 >> 12);
-    }
-    // minus a half in libvmaf, so -1 where there is nothing
-    *around = (int)(e * 143165577 + (1u << 31) >> 32) - 1;
-    return  (int)(e * 286331153 + (1u << 31) >> 32) - 1;
-}
-
-/// How the cubes of a part are rounded, whose shift is known.
-SHARED_INLINE VMAFADMCube vmaf_adm_cube_of(int scale, int part, int band, int shift)
-{
-    const int is_source = part == VMAF_ADM_SOURCE, is_low = !scale && band != VMAF_ADM_D;
-    const int square = !is_source ? 30 - is_low : !scale ? 0 : scale == 2 ? 30 : 31;
-    const VMAFADMCube cube = {
-        is_source || scale ? 0 : 12 - 2 * is_low,
-        // of the source libvmaf adds one to the square, and not a half
-        is_source ? (uint32_t)!!scale << square : 1u << square >> 1, square, shift
-    };
-
-    return cube;
-}
-
-/// The cube of a weighed coefficient above its masking threshold, or of one of the source.
-SHARED_INLINE uint64_t vmaf_adm_cube(int x, int threshold, VMAFADMCube cube)
-{
-    const int above       = vmaf_abs(x) - (int)((uint32_t)threshold << cube.unit);
-    const uint64_t seen   = above > 0 ? above : 0;
-    const uint32_t square = seen * seen + cube.round >> cube.square_shift;
-
-    return square * seen + (1ull << cube.shift >> 1) >> cube.shift;
-}
-
-SHARED_INLINE uint64_t vmaf_adm_round_row(uint64_t sum, int shift)
-{
-    return sum + (1ull << shift >> 1) >> shift;
-}
-
-// ---- motion ----
-
-#define VMAF_MOTION_TAPS 5
-
-SHARED_INLINE int vmaf_motion_taps(int a, int b, int c, int d, int e)
-{
-    return (a + e) * 3571 + (b + d) * 16004 + c * 26386;
-}
-
-/// Blur five differences that are below each other.
-SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int depth)
-{
-    return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
-}
-
-/// Blur five of these. Halves are added: the sum of the whole would have 33 bits.
-SHARED_INLINE int vmaf_motion_row(int a, int b, int c, int d, int e)
-{
-    return vmaf_abs(((a + e) * 3571 + 32768 >> 1) + (b + d) * 8002 + c * 13193 >> 15);
-}
-
-// ---- CAMBI ----
-
-#define VMAF_CAMBI_SCALES     5
-#define VMAF_CAMBI_CONTRASTS  4     ///< steps of 1 to 4 are seen as bands
-#define VMAF_CAMBI_MAX_WINDOW 65
-
-/// Values that are counted, with those that are a contrast away from them.
-#define VMAF_CAMBI_FIRST  67
-#define VMAF_CAMBI_VALUES 497
-
-/// A value needs neighbours that begin no edge in a window of this side.
-#define VMAF_CAMBI_MASK 7
-
-/// What is measured of pictures of one size.
-typedef struct VMAFCambiPicture {
-    int width, height;              ///< that were encoded
-    int depth;
-    int dithers;                    ///< 8-bit sources have been dithered
-    int is_halved;
-    int window, mask_min;
-} VMAFCambiPicture;
-
-/// A sample with 10 bits.
-SHARED_INLINE int vmaf_cambi_value(int sample, int depth)
-{
-    return 4 * sample + (1 << (depth - 8) >> 1) >> (depth - 8);
-}
-
-/// What is alone among three becomes one of the others.
-SHARED_INLINE uint16_t vmaf_cambi_mode(uint16_t a, uint16_t b, uint16_t c)
-{
-    const uint16_t ab = a < b ? a : b, least = ab < c ? ab : c;
-
-    return (a == b) | (a == c) ? a : b == c ? b : least;
-}
-
-/**
- * Whether a step from a 10-bit value is seen: it is not so dark that all is black, or so bright
- * that the step is less than one percent; by BT.1886 in limited range, for a display of 0.01 to
- * 300 cd/m2.
- */
-SHARED_INLINE int vmaf_cambi_is_seen(int value, int step)
-{
-    // the offset by the four contrasts is part of libvmaf's limit
-    return value <= 51 + 127 * step && value + VMAF_CAMBI_CONTRASTS + step > 78;
-}
-
-/// The contrast of a value to the one a step away, by how often both are in the window.
-SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int there, const float *reciprocal)
-{
-    return (float)(step * here * there) * reciprocal[there + here];
-}
-
-// ---- SpEED ----
 
 /// Side of a block, and its samples.
 #define VMAF_SPEED_SIDE  5
@@ -706,4 +436,4 @@ SHARED_INLINE void vmaf_speed_contrast(float contrast[VMAF_SPEED_SHARE],
     }
 }
 
-#endif /* AVFILTER_VMAF_ARITHMETIC_H */
+#endif /* AVFILTER_VMAF_SPEED_OPS_H */
