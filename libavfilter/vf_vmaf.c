@@ -81,12 +81,12 @@ AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_j
 
 /// What a job of ADM and motion works in.
 typedef struct LumaJob {
-    int16_t *difference[VMAF_MOTION_TAPS];      ///< of row y in y % VMAF_MOTION_TAPS
+    int16_t *difference[MOTION_TAPS];      ///< of row y in y % MOTION_TAPS
     void *column[2];                ///< filtered columns: low and high frequencies
-    int32_t *band;                  ///< rows of VMAF_ADM_BANDS of both pictures
+    int32_t *band;                  ///< rows of ADM_BANDS of both pictures
     int32_t *scratch;               ///< a row of a band
     int32_t *part[3];               ///< rows of enum VMAFADMRow; row y is in y % 3
-    uint64_t cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS], sad;
+    uint64_t cube[ADM_SUMS][ADM_BANDS], sad;
 } LumaJob;
 
 /// ADM and motion: rows are streamed, and of each scale only the picture of the next one is kept.
@@ -94,19 +94,19 @@ typedef struct Luma {
     int depth;
     VMAFADMDSP dsp;
     ptrdiff_t stride;               ///< of bands and parts
-    ptrdiff_t image_stride[VMAF_ADM_SCALES];
-    int32_t *image[VMAF_ADM_SCALES][PAIR_NB];   ///< bands of low frequencies of the scale before
+    ptrdiff_t image_stride[ADM_SCALES];
+    int32_t *image[ADM_SCALES][PAIR_NB];   ///< bands of low frequencies of the scale before
     int32_t *none;                  ///< what the source is masked by
     LumaJob *job;
 
     // what is measured now: for motion, the main picture is the frame before
     const AVFrame *frame[PAIR_NB];
-    const VMAFADMScale *scale;
+    const ADMScale *scale;
 } Luma;
 
-#define CONTRASTS  VMAF_CAMBI_CONTRASTS
-#define NB_VALUES  VMAF_CAMBI_VALUES
-#define MASK_SIZE  VMAF_CAMBI_MASK
+#define CONTRASTS  CAMBI_NUM_DIFFS
+#define NB_VALUES  CAMBI_V_BAND_SIZE
+#define MASK_SIZE  CAMBI_MASK_SIZE
 
 #define VECTOR     16       ///< counts and contrasts are made in so many
 
@@ -127,9 +127,9 @@ typedef struct CambiJob {
 } CambiJob;
 
 typedef struct Cambi {
-    VMAFCambiPicture picture;
+    CAMBIDims picture;
     int *column, *line;             ///< of the source, for each of the encode; NULL if equal
-    float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
+    float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
     int count_stride;
     int16_t *place;                 ///< 1, 2, 3...
     uint16_t *image[2];             ///< of a scale, and of the one before
@@ -143,11 +143,11 @@ typedef struct Cambi {
     int before_w, step, w, h;       ///< of the scale
 } Cambi;
 
-#define SIDE   VMAF_SPEED_SIDE
-#define BLOCK  VMAF_SPEED_BLOCK
-#define STRIDE VMAF_SPEED_STRIDE
-#define TAPS   VMAF_SPEED_TAPS
-#define STEP   VMAF_SPEED_STEP
+#define SIDE   SPEED_SIDE
+#define BLOCK  SPEED_BLOCK
+#define STRIDE SPEED_STRIDE
+#define TAPS   SPEED_TAPS
+#define STEP   SPEED_STEP
 
 /// A plane of chroma. Each one is a job.
 typedef struct Plane {
@@ -156,9 +156,9 @@ typedef struct Plane {
 } Plane;
 
 typedef struct Speed {
-    const VMAFSpeedPicture *picture;
+    const SpeedDims *picture;
     int depth;
-    VMAFSpeedPosition *column, *line;
+    SpeedPosition *column, *line;
     Plane plane[VMAF_CHROMA][PAIR_NB];
     float *found;                   ///< see ff_vmaf_speed_size()
     const AVFrame *frame[PAIR_NB];  ///< that are measured now
@@ -211,7 +211,7 @@ static av_always_inline int get_sample(const void *row, int x, int depth)
 
 // ---- loops of ADM ----
 
-static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
+static const int taps[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
 
 /// The samples are centred on zero.
 static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
@@ -233,7 +233,7 @@ static void split_columns(void *low, void *high, const void *const line[4], int 
     for (int i = 0; i < 2; i++)
         for (int x = 0; x < w; x++)
             ((int32_t *)(i ? high : low))[x] =
-                vmaf_adm_shift((int64_t)row[0][x] * taps[i][0] + (int64_t)row[1][x] * taps[i][1] +
+                adm_round_shift((int64_t)row[0][x] * taps[i][0] + (int64_t)row[1][x] * taps[i][1] +
                                (int64_t)row[2][x] * taps[i][2] + (int64_t)row[3][x] * taps[i][3],
                                shift);
 }
@@ -249,8 +249,8 @@ static void name(int32_t *low, int32_t *high, const void *src, int shift, int w)
             sum[0] += (int64_t)at[tap - 1] * taps[0][tap];                                  \
             sum[1] += (int64_t)at[tap - 1] * taps[1][tap];                                  \
         }                                                                                   \
-        low[x]  = vmaf_adm_shift(sum[0], shift);                                            \
-        high[x] = vmaf_adm_shift(sum[1], shift);                                            \
+        low[x]  = adm_round_shift(sum[0], shift);                                            \
+        high[x] = adm_round_shift(sum[1], shift);                                            \
     }                                                                                       \
 }
 
@@ -259,11 +259,11 @@ SPLIT_ROW(split_row,  int32_t)
 
 static int is_aligned(const int32_t *band, ptrdiff_t stride)
 {
-    const int64_t eh = band[VMAF_ADM_H * stride], ev = band[VMAF_ADM_V * stride];
-    const int64_t rh = band[(VMAF_ADM_BANDS + VMAF_ADM_H) * stride];
-    const int64_t rv = band[(VMAF_ADM_BANDS + VMAF_ADM_V) * stride];
+    const int64_t eh = band[ADM_H * stride], ev = band[ADM_V * stride];
+    const int64_t rh = band[(ADM_BANDS + ADM_H) * stride];
+    const int64_t rv = band[(ADM_BANDS + ADM_V) * stride];
 
-    return vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
+    return adm_within_1deg(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
 }
 
 static void align_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
@@ -276,13 +276,13 @@ static void align_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int 
 AVX2 static void align_row_avx2(int32_t *restrict dst, const int32_t *restrict bands,
                                      ptrdiff_t stride, int w)
 {
-    const int32_t *e = bands, *r = bands + VMAF_ADM_BANDS * stride;
+    const int32_t *e = bands, *r = bands + ADM_BANDS * stride;
     int is_close = 0;
 
     for (int x = 0; x < w; x++) {
         const float eh = e[x], ev = e[x + stride], rh = r[x], rv = r[x + stride];
         const float product = rh * eh + rv * ev;
-        const float least = VMAF_ADM_COS2 * (rh * rh + rv * rv) * (eh * eh + ev * ev);
+        const float least = ADM_COS_1DEG_SQ * (rh * rh + rv * rv) * (eh * eh + ev * ev);
         const float more  = product * product - least;
 
         dst[x]    = -((product >= 0) & (more >= 0));
@@ -294,28 +294,28 @@ AVX2 static void align_row_avx2(int32_t *restrict dst, const int32_t *restrict b
 
 static av_always_inline void part_row_of(int is_first, int32_t *dst, const int32_t *bands,
                                          ptrdiff_t stride, const int32_t *is_aligned,
-                                         const uint32_t weight[VMAF_ADM_BANDS], int w)
+                                         const uint32_t weight[ADM_BANDS], int w)
 {
     for (int x = 0; x < w; x++) {
-        int near[VMAF_ADM_PARTS] = { 0 }, here[VMAF_ADM_PARTS] = { 0 };
+        int near[ADM_PARTS] = { 0 }, here[ADM_PARTS] = { 0 };
 
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        for (int band = 0; band < ADM_BANDS; band++) {
             const int encode = bands[band * stride + x];
-            const int source = bands[(VMAF_ADM_BANDS + band) * stride + x];
-            const int kept   = vmaf_adm_kept(is_first, source, encode, is_aligned[x]);
+            const int source = bands[(ADM_BANDS + band) * stride + x];
+            const int kept   = adm_decouple(is_first, source, encode, is_aligned[x]);
 
-            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-                const int value = vmaf_adm_weigh(is_first, part == VMAF_ADM_KEPT ? kept
+            for (int part = 0; part < ADM_PARTS; part++) {
+                const int value = adm_csf(is_first, part == ADM_RESTORED ? kept
                                                            : encode - kept, weight[band]);
                 int around;
-                const int centre = vmaf_adm_mask(is_first, value, band, &around);
+                const int centre = adm_contrast_mask(is_first, value, band, &around);
 
-                dst[(part * VMAF_ADM_BANDS + band) * stride + x] = value;
+                dst[(part * ADM_BANDS + band) * stride + x] = value;
                 near[part] += around;
                 here[part] += centre - around;
             }
         }
-        for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+        for (int part = 0; part < ADM_PARTS; part++) {
             dst[(VMAF_ADM_NEAR + part) * stride + x] = near[part];
             dst[(VMAF_ADM_HERE + part) * stride + x] = here[part];
         }
@@ -334,13 +334,13 @@ static void part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
     part_row_of(0, dst, bands, stride, is_aligned, weight, w);
 }
 
-static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *cube,
                          int w)
 {
     uint64_t sum = 0;
 
     for (int x = 0; x < w; x++)
-        sum += vmaf_adm_cube(value[x], threshold[x], *cube);
+        sum += adm_cube(value[x], threshold[x], *cube);
     return sum;
 }
 
@@ -374,33 +374,33 @@ static void mirror_row(uint8_t *row, size_t size, int w)
 {
     memcpy(row - size, row + size, size);
     for (int x = w; x < w + 2; x++)
-        memcpy(row + x * size, row + vmaf_adm_mirror(x, w) * size, size);
+        memcpy(row + x * size, row + adm_mirror(x, w) * size, size);
 }
 
 /// Row y of the bands of both pictures and, of a job's own, of the next scale's pictures.
 static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_detail)
 {
-    const VMAFADMScale *sc = s->scale;
+    const ADMScale *sc = s->scale;
     const int next = sc->scale + 1, is_next = sc->scale > 0, shift = sc->scale & 1 ? 15 : 16;
     const int column_shift = !is_next ? s->depth : sc->scale == 1 ? 0 : 16;
     const size_t size = is_next ? sizeof(int32_t) : sizeof(int16_t);
 
     for (int p = 0; p < PAIR_NB; p++) {
-        int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
+        int32_t *band = job->band + p * ADM_BANDS * s->stride;
         int32_t *low  = job->scratch;
         const void *line[4];
 
-        if (is_own && next < VMAF_ADM_SCALES)
+        if (is_own && next < ADM_SCALES)
             low = picture_row(s, next, p, y);
         for (int i = 0; i < 4; i++)
-            line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
+            line[i] = picture_row(s, sc->scale, p, adm_mirror(2 * y - 1 + i, sc->height));
         s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
                                       sc->width);
         mirror_row(job->column[0], size, sc->width);
-        s->dsp.split_row[is_next](low, band + VMAF_ADM_V * s->stride, job->column[0], shift, sc->w);
+        s->dsp.split_row[is_next](low, band + ADM_V * s->stride, job->column[0], shift, sc->w);
         if (has_detail) {
             mirror_row(job->column[1], size, sc->width);
-            s->dsp.split_row[is_next](band + VMAF_ADM_H * s->stride, band + VMAF_ADM_D * s->stride,
+            s->dsp.split_row[is_next](band + ADM_H * s->stride, band + ADM_D * s->stride,
                                       job->column[1], shift, sc->w);
         }
     }
@@ -409,14 +409,14 @@ static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_d
 /// Row y of the parts of all bands, from the column left of what is summed to the one right of it.
 static void make_parts(const Luma *s, LumaJob *job, int y)
 {
-    const VMAFADMScale *sc = s->scale;
+    const ADMScale *sc = s->scale;
     const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
     int32_t *dst = job->part[y % 3];
 
     s->dsp.align_row(job->scratch, job->band + from, s->stride, w);
     s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->scratch,
-                                   sc->weight, w);
-    for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
+                                   sc->csf_weight, w);
+    for (int part = 0; part < ADM_PARTS && !sc->left; part++) {
         int32_t *near = dst + (VMAF_ADM_NEAR + part) * s->stride;
 
         near[-1]    = near[1];
@@ -428,12 +428,12 @@ static void make_parts(const Luma *s, LumaJob *job, int y)
 static void add_cubes(const Luma *s, LumaJob *job, int part, const int32_t *value,
                       const int32_t *threshold)
 {
-    const VMAFADMScale *sc = s->scale;
+    const ADMScale *sc = s->scale;
 
-    for (int band = 0; band < VMAF_ADM_BANDS; band++)
+    for (int band = 0; band < ADM_BANDS; band++)
         job->cube[part][band] +=
-            vmaf_adm_round_row(s->dsp.cube_row(value + band * s->stride, threshold,
-                                               &sc->cube[part][band], sc->right - sc->left),
+            adm_round_row(s->dsp.cube_row(value + band * s->stride, threshold,
+                                               &sc->cube_shifts[part][band], sc->right - sc->left),
                                sc->row_shift[part]);
 }
 
@@ -450,24 +450,24 @@ static av_always_inline void sum_masks(int32_t *restrict dst, const int32_t *res
 /// Add row y of the parts, of which the rows around it are known.
 static av_always_inline void add_parts(const Luma *s, LumaJob *job, int y)
 {
-    const VMAFADMScale *sc = s->scale;
+    const ADMScale *sc = s->scale;
     const int32_t *row[3];
 
     for (int i = 0; i < 3; i++)
-        row[i] = job->part[vmaf_adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
-    for (int part = 0; part < VMAF_ADM_PARTS; part++) {
+        row[i] = job->part[adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
+    for (int part = 0; part < ADM_PARTS; part++) {
         const ptrdiff_t near = (VMAF_ADM_NEAR + !part) * s->stride;
 
         sum_masks(job->scratch, row[0] + near, row[1] + near, row[2] + near,
                   row[1] + (VMAF_ADM_HERE + !part) * s->stride, sc->right - sc->left);
-        add_cubes(s, job, part, row[1] + part * VMAF_ADM_BANDS * s->stride, job->scratch);
+        add_cubes(s, job, part, row[1] + part * ADM_BANDS * s->stride, job->scratch);
     }
 }
 
 static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const Luma *s      = arg;
-    const VMAFADMScale *sc = s->scale;
+    const ADMScale *sc = s->scale;
     LumaJob *job = &s->job[jobnr];
     const int start = ff_slice_pos(sc->h, jobnr, nb_jobs);
     const int end   = ff_slice_pos(sc->h, jobnr + 1, nb_jobs);
@@ -482,8 +482,8 @@ static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr
         if (y < sc->h && has_detail)
             make_parts(s, job, y);
         if (is_own && y >= sc->top && y < sc->bottom)
-            add_cubes(s, job, VMAF_ADM_SOURCE,
-                      job->band + PAIR_REFERENCE * VMAF_ADM_BANDS * s->stride + sc->left, s->none);
+            add_cubes(s, job, ADM_REFERENCE,
+                      job->band + PAIR_REFERENCE * ADM_BANDS * s->stride + sc->left, s->none);
         if (y > start && y > sc->top && y <= sc->bottom)
             add_parts(s, job, y - 1);
     }
@@ -493,23 +493,23 @@ static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr
 JOB_FORMS(adm_slice)
 
 static void measure_adm(AVFilterContext *ctx, const AVFrame *reference, const AVFrame *encode,
-                        const VMAFADMScale scale[VMAF_ADM_SCALES], VMAFADMSums *sums)
+                        const ADMScale scale[ADM_SCALES], ADMSums *sums)
 {
     VMAFCPUContext *s = ctx->priv;
     Luma *luma = &s->luma;
 
-    *sums = (VMAFADMSums){ 0 };
+    *sums = (ADMSums){ 0 };
     luma->frame[PAIR_REFERENCE] = reference;
     luma->frame[PAIR_MAIN]      = encode;
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+    for (int i = 0; i < ADM_SCALES; i++) {
         const int nb_jobs = FFMIN(s->nb_jobs, scale[i].h);
 
         luma->scale = &scale[i];
         EXECUTE(ctx, adm_slice, luma, nb_jobs);
         for (int job = 0; job < nb_jobs; job++)
-            for (int part = 0; part < VMAF_ADM_SUMS; part++)
-                for (int band = 0; band < VMAF_ADM_BANDS; band++)
-                    sums->cube[i][part][band] += luma->job[job].cube[part][band];
+            for (int part = 0; part < ADM_SUMS; part++)
+                for (int band = 0; band < ADM_BANDS; band++)
+                    sums->sum_cubed[i][part][band] += luma->job[job].cube[part][band];
     }
 }
 
@@ -530,7 +530,7 @@ static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *
     for (int x = 0; x < w; x++) {
         const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
 
-        dst[x] = vmaf_motion_columns(ae, bd, c[x], 0, 0, depth);
+        dst[x] = motion_filter_vertical(ae, bd, c[x], 0, 0, depth);
     }
 }
 
@@ -541,7 +541,7 @@ static av_always_inline uint32_t add_row(const int32_t *src, int w)
     for (int x = 0; x < w; x++) {
         const int32_t *at = src + x;    // with src[x - 2] clang makes no vectors
 
-        sum += vmaf_motion_row(at[-2], at[-1], at[0], at[1], at[2]);
+        sum += motion_filter_horizontal(at[-2], at[-1], at[0], at[1], at[2]);
     }
     return sum;
 }
@@ -555,21 +555,21 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
     int32_t *column = job->column[0];
 
     job->sad = 0;
-    for (int next = FFMAX(begin - VMAF_MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
-        const int16_t *row[VMAF_MOTION_TAPS];
+    for (int next = FFMAX(begin - MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
+        const int16_t *row[MOTION_TAPS];
 
-        for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
-            int16_t *dst = job->difference[next % VMAF_MOTION_TAPS];
+        for (; next < FFMIN(y + MOTION_TAPS / 2 + 1, h); next++) {
+            int16_t *dst = job->difference[next % MOTION_TAPS];
             const void *before = picture_row(s, 0, PAIR_MAIN, next);
             const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
 
             subtract(dst, before, now, s->depth, w);
         }
-        for (int i = 0; i < VMAF_MOTION_TAPS; i++)
-            row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
-                                     VMAF_MOTION_TAPS];
+        for (int i = 0; i < MOTION_TAPS; i++)
+            row[i] = job->difference[vmaf_mirror(y + i - MOTION_TAPS / 2, h) %
+                                     MOTION_TAPS];
         blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
-        for (int i = 1; i <= VMAF_MOTION_TAPS / 2; i++) {
+        for (int i = 1; i <= MOTION_TAPS / 2; i++) {
             column[-i]        = column[i];
             column[w - 1 + i] = column[w - 1 - i];
         }
@@ -617,12 +617,12 @@ static av_always_inline void get_source(const Cambi *s, CambiJob *job, int y)
 
     if (depth == 8) {
         for (int x = 0; x < w; x++)
-            dst[x] = vmaf_cambi_value(src8[s->column ? s->column[x] : x], 8);
+            dst[x] = cambi_to_10bit(src8[s->column ? s->column[x] : x], 8);
     } else {
         for (int x = 0; x < w; x++)
             dst[x] = get_sample(src16, s->column ? s->column[x] : x, depth);
         for (int x = 0; x < w && depth > 10; x++)
-            dst[x] = vmaf_cambi_value(dst[x], depth);
+            dst[x] = cambi_to_10bit(dst[x], depth);
     }
     dst[w] = dst[w - 1];
 }
@@ -639,7 +639,7 @@ static av_always_inline void get_row(const Cambi *s, CambiJob *job, int y)
         below = job->source[(y + 1) & 1];
     }
     // 16 bits are enough for four samples of 10
-    if (s->picture.dithers)
+    if (s->picture.anti_dither)
         for (int x = 0; x < w; x++)
             dst[x] = (uint16_t)(above[x] + above[x + 1] + below[x] + below[x + 1]) >> 2;
     else
@@ -665,7 +665,7 @@ static av_always_inline void mask_row(const Cambi *s, uint16_t *restrict dst,
                                       uint8_t *restrict mask, const uint8_t *restrict nb_flat,
                                       int step, int w)
 {
-    const uint8_t least = s->picture.mask_min;
+    const uint8_t least = s->picture.mask_index;
 
     for (int x = 0; x < s->picture.width; x++) {
         const uint8_t *at = nb_flat + x;
@@ -717,7 +717,7 @@ static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *re
                                       int w)
 {
     for (int x = 0; x < w; x++)
-        dst[x] = vmaf_cambi_mode(a[x] & ~MASKED, b[x] & ~MASKED, c[x] & ~MASKED) |
+        dst[x] = cambi_mode3(a[x] & ~MASKED, b[x] & ~MASKED, c[x] & ~MASKED) |
                  (b[x] & MASKED);
 }
 
@@ -736,7 +736,7 @@ static av_always_inline void get_mode(const Cambi *s, const CambiJob *job, int y
 /// What is counted of a sample: NB_VALUES of one that is not masked, too dark or too bright.
 static av_always_inline uint16_t counted(uint16_t sample)
 {
-    const uint16_t value = sample - (MASKED | VMAF_CAMBI_FIRST);
+    const uint16_t value = sample - (MASKED | CAMBI_V_BAND_BASE);
 
     return FFMIN(value, NB_VALUES);
 }
@@ -816,7 +816,7 @@ static av_always_inline void contrast_run(const Cambi *s, CambiJob *job,
 
     memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
     for (int step = 1; step <= CONTRASTS; step++)
-        if (vmaf_cambi_is_seen(value, step))
+        if (tvi_visible(value, step))
             contrast_row(dst, job->factor, count, count + step * s->count_stride,
                          count - step * s->count_stride, s->reciprocal, step, n);
     job->nb_contrasts += n;
@@ -838,7 +838,7 @@ static av_always_inline void do_row(const Cambi *s, CambiJob *job, int y, int si
                 count_run(count, s->place, n + s->picture.window - 1,
                           FFMIN(n, s->picture.window), sign);
             else if (value < NB_VALUES)
-                contrast_run(s, job, count + s->picture.window / 2, value + VMAF_CAMBI_FIRST, n);
+                contrast_run(s, job, count + s->picture.window / 2, value + CAMBI_V_BAND_BASE, n);
             start = end;
         }
 }
@@ -903,17 +903,17 @@ static double pool(const Cambi *s, int nb_jobs)
 static double measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode)
 {
     const int all_jobs = ((VMAFCPUContext *)ctx->priv)->nb_jobs;
-    double mean[VMAF_CAMBI_SCALES];
+    double mean[CAMBI_SCALES];
     int nb_jobs;
 
     s->frame = encode;
-    s->step  = 1 + s->picture.is_halved;
+    s->step  = 1 + s->picture.high_res_speedup;
     s->now   = s->image[1];
     s->w     = DIV_UP(s->picture.width,  s->step);
     s->h     = DIV_UP(s->picture.height, s->step);
     nb_jobs  = FFMIN(all_jobs, s->h);
     EXECUTE(ctx, prepare_slice, s, nb_jobs);
-    for (int scale = 0; scale < VMAF_CAMBI_SCALES; scale++) {
+    for (int scale = 0; scale < CAMBI_SCALES; scale++) {
         s->before   = s->image[!(scale & 1)];
         s->now      = s->image[scale & 1];
         s->before_w = s->w;
@@ -935,20 +935,20 @@ static av_always_inline void add_chroma(const Speed *s, float *restrict sum, flo
                                         const uint8_t *data, ptrdiff_t linesize, int y)
 {
     const int w = s->picture->w, depth = s->depth;
-    const VMAFSpeedPosition *line = &s->line[y];
+    const SpeedPosition *line = &s->line[y];
     const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
 
     for (int x = 0; x < w && !s->picture->is_scaled; x++)
-        sum[x] += tap * vmaf_speed_value(get_sample(a, x, depth), depth);
+        sum[x] += tap * speed_center(get_sample(a, x, depth), depth);
     for (int x = 0; x < w && s->picture->is_scaled; x++) {
-        const VMAFSpeedPosition *p = &s->column[x];
+        const SpeedPosition *p = &s->column[x];
 
-        sum[x] += tap * vmaf_speed_between(
-            p->part, line->part,
-            vmaf_speed_value(get_sample(a, p->before, depth), depth),
-            vmaf_speed_value(get_sample(a, p->after,  depth), depth),
-            vmaf_speed_value(get_sample(b, p->before, depth), depth),
-            vmaf_speed_value(get_sample(b, p->after,  depth), depth));
+        sum[x] += tap * speed_bilinear(
+            p->weight, line->weight,
+            speed_center(get_sample(a, p->before, depth), depth),
+            speed_center(get_sample(a, p->after,  depth), depth),
+            speed_center(get_sample(b, p->before, depth), depth),
+            speed_center(get_sample(b, p->after,  depth), depth));
     }
 }
 
@@ -956,8 +956,8 @@ static av_always_inline void add_chroma(const Speed *s, float *restrict sum, flo
 static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *data,
                                        ptrdiff_t linesize)
 {
-    static const float tap[TAPS] = VMAF_SPEED_BLUR;
-    const VMAFSpeedPicture *picture = s->picture;
+    static const float tap[TAPS] = SPEED_BLUR;
+    const SpeedDims *picture = s->picture;
 
     for (int y = 0; y < picture->grid_h; y++) {
         memset(p->sum, 0, picture->w * sizeof(*p->sum));
@@ -978,7 +978,7 @@ static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *
 }
 
 /// Leave only what differs from around.
-static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
+static void subtract_mean(const SpeedDims *s, Plane *p)
 {
     const int w = s->grid_w, h = s->grid_h;
 
@@ -987,13 +987,13 @@ static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
         const float *below = p->grid + vmaf_mirror(y + 1, h) * w;
 
         for (int x = 0; x < w; x++)
-            p->blurred[y * w + x] = vmaf_speed_smooth(above[x], row[x], below[x]);
+            p->blurred[y * w + x] = lowpass3(above[x], row[x], below[x]);
     }
     for (int y = 0; y < h; y++) {
         const float *row = p->blurred + y * w;
 
         for (int x = 0; x < w; x++)
-            p->grid[y * w + x] -= vmaf_speed_smooth(row[vmaf_mirror(x - 1, w)], row[x],
+            p->grid[y * w + x] -= lowpass3(row[vmaf_mirror(x - 1, w)], row[x],
                                                     row[vmaf_mirror(x + 1, w)]);
     }
 }
@@ -1007,8 +1007,8 @@ static av_always_inline void get_block(float *restrict dst, const float *restric
 }
 
 /// The covariance of the samples of all blocks, also of those that overlap.
-static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
-                                        VMAFSpeedMatrix dst)
+static av_always_inline void covariance(const SpeedDims *s, const Plane *p,
+                                        SpeedMatrix dst)
 {
     const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
     const int n = w * h;
@@ -1038,34 +1038,34 @@ static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *
 }
 
 /// Find whether the covariance is singular, and the contrast and entropy of each block.
-static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, const Plane *p, float *found)
+static av_always_inline void measure_blocks(const SpeedDims *s, const Plane *p, float *found)
 {
-    VMAFSpeedWork work = { 0 };
+    SpeedWork work = { 0 };
     int is_singular = 0;
 
-    covariance(s, p, work.given);
-    vmaf_tridiagonalize(&work, 0, 1);
-    vmaf_eigenvalues(work.value, work.side, 0);
+    covariance(s, p, work.cov);
+    tridiagonalize(&work, 0, 1);
+    tridiagonal_eigenvalues(work.eigenvalue, work.subdiag, 0);
     for (int i = 0; i < BLOCK; i++)
-        is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
-    found[0] = is_singular || !vmaf_triangulate(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !found[0]; i += VMAF_SPEED_SHARE) {
-        const float *block[VMAF_SPEED_SHARE];
-        float contrast[VMAF_SPEED_SHARE];
+        is_singular |= work.eigenvalue[i] < SPEED_SINGULAR;
+    found[0] = is_singular || !qr_decompose(&work, 0, 1);
+    for (int i = 0; i < s->nb_blocks && !found[0]; i += SPEED_PER_LANE) {
+        const float *block[SPEED_PER_LANE];
+        float contrast[SPEED_PER_LANE];
 
-        for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
+        for (int b = 0; b < SPEED_PER_LANE; b++) {
             const int n = FFMIN(i + b, s->nb_blocks - 1);
 
             block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
         }
-        vmaf_speed_contrast(contrast, work.factor, block, s->grid_w);
-        for (int b = 0; b < VMAF_SPEED_SHARE && i + b < s->nb_blocks; b++) {
+        speed_variances(contrast, work.rq, block, s->grid_w);
+        for (int b = 0; b < SPEED_PER_LANE && i + b < s->nb_blocks; b++) {
             float *entropy = &found[1 + s->nb_blocks + i + b];
 
             found[1 + i + b] = contrast[b];
             *entropy = 0;
             for (int j = 0; j < BLOCK; j++)
-                *entropy += vmaf_speed_entropy(work.value[j], contrast[b]);
+                *entropy += speed_entropy(work.eigenvalue[j], contrast[b]);
         }
     }
 }
@@ -1257,14 +1257,14 @@ static av_cold void *alloc(VMAFCPUContext *s, size_t nb, size_t size)
 
 static av_cold void init_luma(VMAFCPUContext *s, int width)
 {
-    const VMAFADMScale *scale = s->common.adm[0];
+    const ADMScale *scale = s->common.adm[0];
     Luma *luma = &s->luma;
 
     luma->depth = s->common.depth;
     ff_vmaf_adm_dsp_init(&luma->dsp, luma->depth);
     // rows of neighbouring bands do not share sets of a cache
     luma->stride = FFALIGN(scale->w + 2 * VMAF_PAD / 4, 32) + 16;
-    for (int i = 1; i < VMAF_ADM_SCALES; i++) {
+    for (int i = 1; i < ADM_SCALES; i++) {
         luma->image_stride[i] = FFALIGN(scale[i].width + VMAF_PAD / 4, 16);
         for (int p = 0; p < PAIR_NB; p++)
             luma->image[i][p] = alloc(s, scale[i].height * luma->image_stride[i], sizeof(int32_t));
@@ -1272,12 +1272,12 @@ static av_cold void init_luma(VMAFCPUContext *s, int width)
     luma->none = alloc(s, luma->stride, sizeof(int32_t));
     luma->job  = alloc(s, s->nb_jobs, sizeof(*luma->job));
     for (LumaJob *job = luma->job; job && job < luma->job + s->nb_jobs; job++) {
-        for (int i = 0; i < VMAF_MOTION_TAPS; i++)
+        for (int i = 0; i < MOTION_TAPS; i++)
             job->difference[i] = alloc(s, width, sizeof(int16_t));
         for (int i = 0; i < 2; i++)
             job->column[i] = alloc(s, width, sizeof(int32_t));
         job->scratch = alloc(s, luma->stride, sizeof(int32_t));
-        job->band    = alloc(s, PAIR_NB * VMAF_ADM_BANDS * luma->stride, sizeof(int32_t));
+        job->band    = alloc(s, PAIR_NB * ADM_BANDS * luma->stride, sizeof(int32_t));
         for (int i = 0; i < 3; i++)
             job->part[i] = alloc(s, VMAF_ADM_ROWS * luma->stride, sizeof(int32_t));
     }
@@ -1286,10 +1286,10 @@ static av_cold void init_luma(VMAFCPUContext *s, int width)
 static av_cold void init_cambi(VMAFCPUContext *s, int model)
 {
     Cambi *cambi = &s->cambi[model];
-    const VMAFCambiPicture *picture = &s->common.cambi[model];
+    const CAMBIDims *picture = &s->common.cambi[model];
     const int width = s->common.width, height = s->common.height;
-    const int w = DIV_UP(picture->width,  1 + picture->is_halved);
-    const int h = DIV_UP(picture->height, 1 + picture->is_halved);
+    const int w = DIV_UP(picture->width,  1 + picture->high_res_speedup);
+    const int h = DIV_UP(picture->height, 1 + picture->high_res_speedup);
 
     cambi->picture = *picture;
     ff_vmaf_cambi_reciprocals(cambi->reciprocal, picture->window);
@@ -1330,7 +1330,7 @@ static av_cold void init_cambi(VMAFCPUContext *s, int model)
 static av_cold void init_speed(VMAFCPUContext *s, enum VMAFPrescale prescale)
 {
     Speed *speed = &s->speed[prescale];
-    const VMAFSpeedPicture *picture = &s->common.speed[prescale];
+    const SpeedDims *picture = &s->common.speed[prescale];
     const size_t grid = picture->grid_w * picture->grid_h;
 
     speed->picture = picture;

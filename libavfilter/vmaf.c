@@ -276,75 +276,75 @@ static int ceil_log2(int n)
     return n > 1 ? av_log2(n - 1) + 1 : 0;
 }
 
-static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF of, int w, int h)
+static void describe_adm(ADMScale scale[ADM_SCALES], enum VMAFCSF of, int w, int h)
 {
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        VMAFADMScale *s = &scale[i];
+    for (int i = 0; i < ADM_SCALES; i++) {
+        ADMScale *s = &scale[i];
 
-        *s = (VMAFADMScale){ .scale = i, .width = w, .height = h };
+        *s = (ADMScale){ .scale = i, .width = w, .height = h };
         s->w = w  = (w + 1) / 2;
         s->h = h  = (h + 1) / 2;
         s->left   = w * 0.1 - 0.5;
         s->top    = h * 0.1 - 0.5;
         s->right  = w - s->left;
         s->bottom = h - s->top;
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-            const int is_diagonal = band == VMAF_ADM_D;
+        for (int band = 0; band < ADM_BANDS; band++) {
+            const int is_diagonal = band == ADM_D;
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
-            s->weight[band] = csf[of][is_diagonal][i] * unit;
-            for (int part = 0; part < VMAF_ADM_SUMS; part++) {
-                const int shift = part != VMAF_ADM_SOURCE ?
+            s->csf_weight[band] = csf[of][is_diagonal][i] * unit;
+            for (int part = 0; part < ADM_SUMS; part++) {
+                const int shift = part != ADM_REFERENCE ?
                                   ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
                                   i ? ceil_log2(s->right - s->left) : 0;
 
-                s->cube[part][band] = vmaf_adm_cube_of(i, part, band, shift);
+                s->cube_shifts[part][band] = adm_cube_shifts(i, part, band, shift);
             }
         }
-        for (int part = 0; part < VMAF_ADM_PARTS; part++)
+        for (int part = 0; part < ADM_PARTS; part++)
             s->row_shift[part] = ceil_log2(h);
-        s->row_shift[VMAF_ADM_SOURCE] =
+        s->row_shift[ADM_REFERENCE] =
             i ? ceil_log2(s->bottom - s->top)
               : FFMAX(ceil_log2((s->bottom - s->top) * (s->right - s->left)) - 20, 0);
     }
 }
 
 /// How strong a part is in a scale: the cube roots of its bands, with those of noise.
-static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF of,
+static float adm_strength(const ADMScale *s, const ADMSums *sums, enum VMAFCSF of,
                           int part, double noise)
 {
     static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
     const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
-    float strength[VMAF_ADM_BANDS];
+    float strength[ADM_BANDS];
 
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        const int64_t sum = sums->cube[scale][part][band];
-        const int shift   = s->row_shift[part] + s->cube[part][band].shift;
-        const int bits    = part == VMAF_ADM_SOURCE ? source_bits[scale] : scale ? part_bits[scale]
-                            : band == VMAF_ADM_D ? 57 : 52;
+    for (int band = 0; band < ADM_BANDS; band++) {
+        const int64_t sum = sums->sum_cubed[scale][part][band];
+        const int shift   = s->row_shift[part] + s->cube_shifts[part][band].shift;
+        const int bits    = part == ADM_REFERENCE ? source_bits[scale] : scale ? part_bits[scale]
+                            : band == ADM_D ? 57 : 52;
         // of float, in libvmaf, where scales but the first are those of a part
-        double mean = (scale && part != VMAF_ADM_SOURCE ? (float)sum : (double)sum) /
+        double mean = (scale && part != ADM_REFERENCE ? (float)sum : (double)sum) /
                       ldexp(1, bits - shift);
 
-        if (part == VMAF_ADM_SOURCE)
-            mean *= pow(csf[of][band == VMAF_ADM_D][scale], 3);
+        if (part == ADM_REFERENCE)
+            mean *= pow(csf[of][band == ADM_D][scale], 3);
         strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
     }
-    return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
+    return strength[ADM_H] + strength[ADM_V] + strength[ADM_D];
 }
 
-static void measure_adm(double value[VMAF_NB_VALUES], const VMAFADMScale scale[VMAF_ADM_SCALES],
-                        const VMAFADMSums *sums, enum VMAFCSF csf)
+static void measure_adm(double value[VMAF_NB_VALUES], const ADMScale scale[ADM_SCALES],
+                        const ADMSums *sums, enum VMAFCSF csf)
 {
     double kept = 0, added = 0, source = 0;
 
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        const float k = adm_strength(&scale[i], sums, csf, VMAF_ADM_KEPT,   NOISE);
-        const float s = adm_strength(&scale[i], sums, csf, VMAF_ADM_SOURCE, NOISE);
+    for (int i = 0; i < ADM_SCALES; i++) {
+        const float k = adm_strength(&scale[i], sums, csf, ADM_RESTORED,   NOISE);
+        const float s = adm_strength(&scale[i], sums, csf, ADM_REFERENCE, NOISE);
 
         kept   += k;
         source += s;
-        added  += adm_strength(&scale[i], sums, csf, VMAF_ADM_ADDED, 0);
+        added  += adm_strength(&scale[i], sums, csf, ADM_ADDITIVE, 0);
         value[VMAF_ADM_SCALE + i] = (double)k / s;
     }
     value[VMAF_ADM2] = kept / source;
@@ -387,12 +387,12 @@ static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
 
 // ---- CAMBI ----
 
-static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
+static av_cold int describe_cambi(CAMBIDims *s, AVFilterContext *ctx, int width,
                                   int height, int depth, const VMAFCambiOptions *options)
 {
     int shift, least, most;
 
-    *s = (VMAFCambiPicture){ .width = width, .height = height, .depth = depth };
+    *s = (CAMBIDims){ .width = width, .height = height, .depth = depth };
     if (options->width && options->height &&
         options->width <= width && options->height <= height) {
         s->width  = options->width;
@@ -402,18 +402,18 @@ static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int
         av_log(ctx, AV_LOG_WARNING, "cambi.enc_width=%d and cambi.enc_height=%d have no effect: "
                "set both, to no more than %dx%d.\n", options->width, options->height, width, height);
     }
-    s->dithers   = (options->depth ? options->depth : depth) < 10;
-    s->is_halved = s->width * s->height >= CAMBI_LARGE;
-    s->window    = VMAF_CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
-    if (s->is_halved)
+    s->anti_dither   = (options->depth ? options->depth : depth) < 10;
+    s->high_res_speedup = s->width * s->height >= CAMBI_LARGE;
+    s->window    = CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
+    if (s->high_res_speedup)
         s->window = s->window + 1 >> 1;
     s->window  |= 1;
-    s->mask_min = VMAF_CAMBI_MASK * VMAF_CAMBI_MASK +
+    s->mask_index = CAMBI_MASK_SIZE * CAMBI_MASK_SIZE +
                   3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    most = 375 * 16 * ((1 + s->is_halved) * (VMAF_CAMBI_MAX_WINDOW + 1) - s->is_halved) /
-           VMAF_CAMBI_MAX_WINDOW;
+    most = 375 * 16 * ((1 + s->high_res_speedup) * (CAMBI_MAX_WINDOW + 1) - s->high_res_speedup) /
+           CAMBI_MAX_WINDOW;
     // the last scale, whose size is rounded up at each step, has at least half a window
-    shift = VMAF_CAMBI_SCALES - 1 + s->is_halved;
+    shift = CAMBI_SCALES - 1 + s->high_res_speedup;
     least = (s->window / 2 - 1) * (1 << shift) + 1;
     if (s->width + s->height > most || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
         FFMIN(s->width, s->height) < least) {
@@ -451,23 +451,23 @@ int ff_vmaf_cambi_top(int nb)
     return av_clip(0.6 * nb, 1, nb);
 }
 
-double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES])
+double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES])
 {
     double sum = 0;
 
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
+    for (int i = 0; i < CAMBI_SCALES; i++)
         sum += (16 >> i) * mean[i];
     return FFMIN(sum / (s->window * s->window), MAX_CAMBI);
 }
 
 // ---- SpEED ----
 
-static av_cold int describe_speed(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
+static av_cold int describe_speed(SpeedDims *s, AVFilterContext *ctx, int w, int h,
                                   enum VMAFPrescale of)
 {
     const double prescale = (const double[]){ 1, 0.6, 0.5 }[of];
 
-    *s = (VMAFSpeedPicture){ .chroma_w = w, .chroma_h = h,
+    *s = (SpeedDims){ .chroma_w = w, .chroma_h = h,
                              .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
     if (FFMIN(s->w, s->h) < SPEED_MIN_SIZE) {
         const int min = ceil((SPEED_MIN_SIZE - 0.5) / prescale);
@@ -477,16 +477,16 @@ static av_cold int describe_speed(VMAFSpeedPicture *s, AVFilterContext *ctx, int
         return AVERROR(EINVAL);
     }
     s->is_scaled = prescale != 1;
-    s->grid_w    = s->w / VMAF_SPEED_STEP;
-    s->grid_h    = s->h / VMAF_SPEED_STEP;
-    s->blocks_w  = s->grid_w / VMAF_SPEED_SIDE;
-    s->nb_blocks = s->blocks_w * (s->grid_h / VMAF_SPEED_SIDE);
-    s->none      = VMAF_SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * VMAF_SPEED_NOISE)) +
-                                       VMAF_SPEED_ENTROPY_OF_ONE);
+    s->grid_w    = s->w / SPEED_STEP;
+    s->grid_h    = s->h / SPEED_STEP;
+    s->blocks_w  = s->grid_w / SPEED_SIDE;
+    s->nb_blocks = s->blocks_w * (s->grid_h / SPEED_SIDE);
+    s->base_entropy = SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * SPEED_SIGMA_NN)) +
+                                     SPEED_LOG2_2PIE);
     return 0;
 }
 
-av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
+av_cold void ff_vmaf_speed_positions(SpeedPosition *dst, int n, int nb)
 {
     const float ratio = (float)n / nb;
 
@@ -494,16 +494,16 @@ av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
         const float at   = (i + 0.5) * ratio - 0.5;
         const int before = vmaf_mirror(floor(at), n);
 
-        dst[i] = (VMAFSpeedPosition){ before, vmaf_mirror(ceil(at), n), at - before };
+        dst[i] = (SpeedPosition){ before, vmaf_mirror(ceil(at), n), at - before };
     }
 }
 
-size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s)
+size_t ff_vmaf_speed_size(const SpeedDims *s)
 {
     return 1 + 2 * s->nb_blocks;
 }
 
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
+void ff_vmaf_speed_score(const SpeedDims *s, const float *found,
                          double score[VMAF_CHROMA + 1])
 {
     float changed[VMAF_CHROMA] = { 0 };
@@ -519,7 +519,7 @@ void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
             const float e = main_contrast[s->nb_blocks + block];
             float before, after;
 
-            if (r < s->none && e < s->none)
+            if (r < s->base_entropy && e < s->base_entropy)
                 continue;
             // float on one side and double on the other, in libvmaf
             before = r * log2((double)(1 + contrast[block]));

@@ -106,7 +106,7 @@ typedef struct VMAFModel {
 
 /// What a filter's CPU or GPU part hands to the shared part: what the models need of it.
 typedef struct VMAFSums {
-    VMAFADMSums adm[VMAF_NB_CSF];
+    ADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
     double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< of each plane, and of both
 } VMAFSums;
@@ -122,7 +122,7 @@ enum VMAFValue {
     VMAF_AIM,
     VMAF_ADM3,
     VMAF_ADM_SCALE,
-    VMAF_SAD = VMAF_ADM_SCALE + VMAF_ADM_SCALES,
+    VMAF_SAD = VMAF_ADM_SCALE + ADM_SCALES,
     VMAF_MOTION2,
     VMAF_MOTION3,
     VMAF_NB_VALUES
@@ -152,9 +152,9 @@ typedef struct VMAFContext {
 
     int width, height, depth;   ///< that are measured
     int chroma_w, chroma_h;     ///< log2 of its steps
-    VMAFCambiPicture cambi[VMAF_MAX_MODELS];
-    VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
-    VMAFADMScale adm[VMAF_NB_CSF][VMAF_ADM_SCALES];
+    CAMBIDims cambi[VMAF_MAX_MODELS];
+    SpeedDims speed[VMAF_NB_PRESCALES];
+    ADMScale adm[VMAF_NB_CSF][ADM_SCALES];
 
     uint64_t nb_frames;         ///< that the filter was given
     VMAFWaiting waiting[VMAF_MAX_WAITING];
@@ -227,19 +227,19 @@ void ff_vmaf_cambi_positions(int *dst, int n, int nb);
 
 /// How many of a scale's contrasts count, the largest ones, whose mean makes the score.
 int ff_vmaf_cambi_top(int nb);
-double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES]);
+double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES]);
 /// @}
 
 /// @name The rest of SpEED
 /// @{
-void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
+void ff_vmaf_speed_positions(SpeedPosition *dst, int n, int nb);
 
 /// How many values are found in a plane: whether it is singular, so that there is no measure; then
 /// the contrasts of all blocks, and their entropies.
-size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s);
+size_t ff_vmaf_speed_size(const SpeedDims *s);
 
 /// @param found in [VMAF_CHROMA][PAIR_NB] planes
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
+void ff_vmaf_speed_score(const SpeedDims *s, const float *found,
                          double score[VMAF_CHROMA + 1]);
 /// @}
 
@@ -252,14 +252,14 @@ void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
 /// Rows of what coefficients are split to: the weighed parts, band by band; what both mask around a
 /// place, over the bands; and how much more at their own place.
 enum VMAFADMRow {
-    VMAF_ADM_NEAR = VMAF_ADM_PARTS * VMAF_ADM_BANDS,
-    VMAF_ADM_HERE = VMAF_ADM_NEAR + VMAF_ADM_PARTS,
-    VMAF_ADM_ROWS = VMAF_ADM_HERE + VMAF_ADM_PARTS
+    VMAF_ADM_NEAR = ADM_PARTS * ADM_BANDS,
+    VMAF_ADM_HERE = VMAF_ADM_NEAR + ADM_PARTS,
+    VMAF_ADM_ROWS = VMAF_ADM_HERE + ADM_PARTS
 };
 
 /**
  * The first ones of two are for the first scale. Rows of the bands are those of the main picture,
- * in the order of enum VMAFADMBand, then of the reference, stride elements apart. All rows but the
+ * in the order of enum ADMBand, then of the reference, stride elements apart. All rows but the
  * lines of frames may be read and written VMAF_PAD bytes before and after.
  */
 typedef struct VMAFADMDSP {
@@ -272,9 +272,9 @@ typedef struct VMAFADMDSP {
     void (*align_row)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
     /// Split coefficients to the rows of enum VMAFADMRow, stride elements apart.
     void (*part_row[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                        const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w);
-    /// The sum of vmaf_adm_cube().
-    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+                        const int32_t *is_aligned, const uint32_t weight[ADM_BANDS], int w);
+    /// The sum of adm_cube().
+    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *cube,
                          int w);
 } VMAFADMDSP;
 

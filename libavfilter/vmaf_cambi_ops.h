@@ -18,12 +18,12 @@
 
 /**
  * @file
- * The arithmetic of CAMBI, the banding in the luma of the encode: the only copy, included by C and
- * by CUDA C. Roundings are those of libvmaf.
+ * Arithmetic of CAMBI, the banding in the luma of the encode, shared by C and CUDA C. Roundings are
+ * libvmaf's (cambi.c).
  *
  * Pulkit Tandon, Mariana Afonso, Joel Sole and Lukas Krasula, "CAMBI: Contrast-aware Multiscale
- * Banding Index", Picture Coding Symposium 2021. The contrast to each of the four nearest steps
- * counts as far as many pixels around have either value.
+ * Banding Index", Picture Coding Symposium 2021. The c-value of a sample is the largest contrast to a
+ * value that differs by 1 to 4, weighted by how many samples of a window have either value.
  */
 
 #ifndef AVFILTER_VMAF_CAMBI_OPS_H
@@ -34,34 +34,36 @@
 #include "cuda/shared.h"
 #include "vmaf_ops.h"
 
-#define VMAF_CAMBI_SCALES     5
-#define VMAF_CAMBI_CONTRASTS  4     ///< steps of 1 to 4 are seen as bands
-#define VMAF_CAMBI_MAX_WINDOW 65
+#define CAMBI_SCALES      5
+#define CAMBI_NUM_DIFFS   4         ///< differences of 1 to 4 are visible as bands
+#define CAMBI_MAX_WINDOW  65        ///< side of the window of a 3840x2160 picture, in samples
 
-/// Values that are counted, with those that are a contrast away from them.
-#define VMAF_CAMBI_FIRST  67
-#define VMAF_CAMBI_VALUES 497
+/// @name Range of 10-bit values that have a c-value
+/// @{
+#define CAMBI_V_BAND_BASE 67
+#define CAMBI_V_BAND_SIZE 497
+/// @}
 
-/// A value needs neighbours that begin no edge in a window of this side.
-#define VMAF_CAMBI_MASK 7
+#define CAMBI_MASK_SIZE   7         ///< side of the spatial mask's window, in samples
 
-/// What is measured of pictures of one size.
-typedef struct VMAFCambiPicture {
-    int width, height;              ///< that were encoded
-    int depth;
-    int dithers;                    ///< 8-bit sources have been dithered
-    int is_halved;
-    int window, mask_min;
-} VMAFCambiPicture;
+/// Dimensions and parameters of CAMBI for pictures of one size.
+typedef struct CAMBIDims {
+    int width, height;              ///< size of the encoded picture
+    int depth;                      ///< bits of a sample of the input
+    int anti_dither;                ///< whether the encode has less than 10 bits, and is filtered by 2x2
+    int high_res_speedup;           ///< whether the first scale has half the size
+    int window;                     ///< side of the window, odd
+    int mask_index;                 ///< number of flat samples in a mask's window that is not enough
+} CAMBIDims;
 
-/// A sample with 10 bits.
-SHARED_INLINE int vmaf_cambi_value(int sample, int depth)
+/// Convert a sample to 10 bits.
+SHARED_INLINE int cambi_to_10bit(int sample, int depth)
 {
     return 4 * sample + (1 << (depth - 8) >> 1) >> (depth - 8);
 }
 
-/// What is alone among three becomes one of the others.
-SHARED_INLINE uint16_t vmaf_cambi_mode(uint16_t a, uint16_t b, uint16_t c)
+/// Return the most frequent of three values, or the least one if all differ.
+SHARED_INLINE uint16_t cambi_mode3(uint16_t a, uint16_t b, uint16_t c)
 {
     const uint16_t ab = a < b ? a : b, least = ab < c ? ab : c;
 
@@ -69,20 +71,25 @@ SHARED_INLINE uint16_t vmaf_cambi_mode(uint16_t a, uint16_t b, uint16_t c)
 }
 
 /**
- * Whether a step from a 10-bit value is seen: it is not so dark that all is black, or so bright
- * that the step is less than one percent; by BT.1886 in limited range, for a display of 0.01 to
- * 300 cd/m2.
+ * Check that a difference from a 10-bit value is visible: libvmaf's tvi_for_diff and its threshold of
+ * visible luminance (0.06), for BT.1886 in limited range on a display of 0.01 to 300 cd/m2.
  */
-SHARED_INLINE int vmaf_cambi_is_seen(int value, int step)
+SHARED_INLINE int tvi_visible(int value, int diff)
 {
-    // the offset by the four contrasts is part of libvmaf's limit
-    return value <= 51 + 127 * step && value + VMAF_CAMBI_CONTRASTS + step > 78;
+    // the offset by CAMBI_NUM_DIFFS is part of libvmaf's limit
+    return value <= 51 + 127 * diff && value + CAMBI_NUM_DIFFS + diff > 78;
 }
 
-/// The contrast of a value to the one a step away, by how often both are in the window.
-SHARED_INLINE float vmaf_cambi_contrast(int step, int here, int there, const float *reciprocal)
+/**
+ * Return the contrast of a value to the one that differs by diff.
+ *
+ * @param hist       number of samples of the window with the value
+ * @param hist_diff  number of samples with the other value
+ * @param reciprocal [n] is 1 / n
+ */
+SHARED_INLINE float c_value(int diff, int hist, int hist_diff, const float *reciprocal)
 {
-    return (float)(step * here * there) * reciprocal[there + here];
+    return (float)(diff * hist * hist_diff) * reciprocal[hist_diff + hist];
 }
 
 #endif /* AVFILTER_VMAF_CAMBI_OPS_H */

@@ -316,7 +316,7 @@ static const struct { double alpha, feature[4]; } support_vector[] = {
 };
 
 /// How visible detail is, by scale: horizontal and vertical, and diagonal.
-static const float csf[VMAF_NB_CSF][2][VMAF_ADM_SCALES] = {
+static const float csf[VMAF_NB_CSF][2][ADM_SCALES] = {
     [VMAF_CSF_3240]    = { { 0.01183,  0.025026, 0.04295,  0.058621 },
                            { 0.004302, 0.011778, 0.023918, 0.035901 } },
     [VMAF_CSF_1080_5H] = { { 0.004212, 0.014809, 0.029642, 0.047464 },

@@ -18,11 +18,9 @@
 
 /**
  * @file
- * The arithmetic of VMAF's motion: the only copy, included by C and by CUDA C. Roundings are those
- * of libvmaf.
+ * Arithmetic of motion, shared by C and CUDA C. Roundings are libvmaf's (integer_motion.c).
  *
- * Motion is the difference of two frames of the source, blurred down the columns, then along the
- * rows.
+ * The difference of two frames of the reference is blurred down the columns, then along the rows.
  */
 
 #ifndef AVFILTER_VMAF_MOTION_OPS_H
@@ -31,21 +29,23 @@
 #include "cuda/shared.h"
 #include "vmaf_ops.h"
 
-#define VMAF_MOTION_TAPS 5
+#define MOTION_TAPS 5               ///< taps of the blur
 
-SHARED_INLINE int vmaf_motion_taps(int a, int b, int c, int d, int e)
+/// Apply the taps, which are in 2^-16, to five samples.
+SHARED_INLINE int motion_filter(int a, int b, int c, int d, int e)
 {
     return (a + e) * 3571 + (b + d) * 16004 + c * 26386;
 }
 
-/// Blur five differences that are below each other.
-SHARED_INLINE int vmaf_motion_columns(int a, int b, int c, int d, int e, int depth)
+/// Blur five differences of a column.
+SHARED_INLINE int motion_filter_vertical(int a, int b, int c, int d, int e, int depth)
 {
-    return vmaf_motion_taps(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
+    return motion_filter(a, b, c, d, e) + (1 << (depth - 1)) >> depth;
 }
 
-/// Blur five of these. Halves are added: the sum of the whole would have 33 bits.
-SHARED_INLINE int vmaf_motion_row(int a, int b, int c, int d, int e)
+/// Blur five results of motion_filter_vertical() in a row, and return the absolute value. Halves are
+/// added, since the whole sum would have 33 bits.
+SHARED_INLINE int motion_filter_horizontal(int a, int b, int c, int d, int e)
 {
     return vmaf_abs(((a + e) * 3571 + 32768 >> 1) + (b + d) * 8002 + c * 13193 >> 15);
 }

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * Arithmetic that all features of VMAF v1 use; for C and CUDA C.
+ * Arithmetic that the features of VMAF v1 have in common, shared by C and CUDA C.
  */
 
 #ifndef AVFILTER_VMAF_OPS_H
@@ -44,7 +44,7 @@ SHARED_INLINE float vmaf_fabsf(float x)
     return x < 0 ? -x : x;
 }
 
-/// Index of the row or column that stands for i of n, by a mirror in the middle of the edge's.
+/// Mirror index i of n rows or columns; the edge's own is not repeated.
 SHARED_INLINE int vmaf_mirror(int i, int n)
 {
     return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * The arithmetic of SpEED of chroma, how much the entropy of U and V has changed: the only copy,
- * included by C and by CUDA C. Each rounding of it counts: they are those of libvmaf.
+ * Arithmetic of SpEED chroma, the change of the entropy of U and V, shared by C and CUDA C. The order
+ * and rounding of each operation are libvmaf's (speed.c).
  *
  * Christos G. Bampis, Praful Gupta, Rajiv Soundararajan and Alan C. Bovik, "SpEED-QA: Spatial
  * Efficient Entropic Differencing for Image and Video Quality", IEEE Signal Processing Letters
@@ -35,11 +35,11 @@
 #include "vmaf_ops.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
-#define vmaf_sqrtf(x) exact_sqrt(x)
+#define speed_sqrtf(x) exact_sqrt(x)
 
-/// 1 / sqrt(x) of a float from 1 to 2, correctly rounded: tried for each one, with all guesses that
-/// are up to eight steps away. Of the square no bit is lost.
-SHARED_INLINE float vmaf_rsqrt(float x)
+/// Return 1 / sqrt(x) of a float from 1 to 2, correctly rounded: tested for every such float, with all
+/// guesses that are up to eight steps away. The square keeps all its bits.
+SHARED_INLINE float speed_rsqrt(float x)
 {
     float guess = guess_rsqrt(x), square, rest;
 
@@ -52,199 +52,193 @@ SHARED_INLINE float vmaf_rsqrt(float x)
 }
 #else
 #include <math.h>
-#define vmaf_sqrtf(x) sqrtf(x)
-#define vmaf_rsqrt(x) (1.0 / sqrt((double)(x)))
+#define speed_sqrtf(x) sqrtf(x)
+#define speed_rsqrt(x) (1.0 / sqrt((double)(x)))
 #endif
 
-/// Side of a block, and its samples.
-#define VMAF_SPEED_SIDE  5
-#define VMAF_SPEED_BLOCK (VMAF_SPEED_SIDE * VMAF_SPEED_SIDE)
+#define SPEED_SIDE   5      ///< side of a block, in samples of the grid
+#define SPEED_BLOCK  (SPEED_SIDE * SPEED_SIDE)
+#define SPEED_STRIDE 32     ///< elements of a row of a matrix, with room for whole vectors
+#define SPEED_TAPS   9      ///< taps of the blur
+#define SPEED_STEP   16     ///< one of so many blurred samples, in both directions, is in the grid
 
-/// A row of a matrix, with room for whole vectors.
-#define VMAF_SPEED_STRIDE 32
-
-/// Taps of the blur, of whose output one of so many samples is kept.
-#define VMAF_SPEED_TAPS 9
-#define VMAF_SPEED_STEP 16
-
-#define VMAF_SPEED_BLUR {                                                                   \
+#define SPEED_BLUR {                                                                   \
     0x1.35db8cp-4f, 0x1.95ed7p-4f, 0x1.ec4b3cp-4f, 0x1.1459bp-3f, 0x1.1f3866p-3f,           \
     0x1.1459bp-3f, 0x1.ec4b3cp-4f, 0x1.95ed7p-4f, 0x1.35db8cp-4f }
 
-/// Eigenvalues below it are of a matrix that has no inverse.
-#define VMAF_SPEED_SINGULAR 1e-6
+#define SPEED_SINGULAR  1e-6                ///< a matrix with a smaller eigenvalue is singular
+#define SPEED_SIGMA_NN  0.19f               ///< variance of the neural noise
+#define SPEED_LOG2_2PIE 4.094191170361282   ///< log2(2 pi e)
 
-#define VMAF_SPEED_NOISE          0.19f             ///< that the eye adds: its variance
-#define VMAF_SPEED_ENTROPY_OF_ONE 4.094191170361282 ///< log2(2 pi e)
-
-/// A plane of chroma.
-typedef struct VMAFSpeedPicture {
-    int chroma_w, chroma_h; ///< without half samples
+/// Dimensions of a chroma plane.
+typedef struct SpeedDims {
+    int chroma_w, chroma_h; ///< size of the plane, without half samples
     int is_scaled;
-    int w, h;               ///< that are measured
-    int grid_w, grid_h;     ///< what is left of it
+    int w, h;               ///< size after the prescaling
+    int grid_w, grid_h;     ///< size of the grid of blurred samples
     int blocks_w, nb_blocks;
-    float none;             ///< entropy of a block that shows nothing
-} VMAFSpeedPicture;
+    float base_entropy;     ///< entropy below which a block is ignored
+} SpeedDims;
 
-/// Between which samples a scaled one lies.
-typedef struct VMAFSpeedPosition {
+/// Source of a scaled row or column: two indices and the weight of the second one.
+typedef struct SpeedPosition {
     int before, after;
-    float part;             ///< of the one after
-} VMAFSpeedPosition;
+    float weight;
+} SpeedPosition;
 
-/// A sample in 8-bit steps around zero.
-SHARED_INLINE float vmaf_speed_value(int sample, int depth)
+/// Convert a sample to the range of 8 bits, centred on zero.
+SHARED_INLINE float speed_center(int sample, int depth)
 {
     return sample * (1.f / (1 << (depth - 8))) - 128;
 }
 
-/// What lies between four samples.
-SHARED_INLINE float vmaf_speed_between(float dx, float dy, float a, float b, float c, float d)
+/// Interpolate between four samples.
+SHARED_INLINE float speed_bilinear(float dx, float dy, float a, float b, float c, float d)
 {
     return (1 - dy) * (1 - dx) * a + (1 - dy) * dx * b + dy * (1 - dx) * c + dy * dx * d;
 }
 
-/// The mean of three, of which the grid keeps what differs.
-SHARED_INLINE float vmaf_speed_smooth(float a, float b, float c)
+/// Filter three samples: the local mean, which is subtracted from the grid.
+SHARED_INLINE float lowpass3(float a, float b, float c)
 {
     const float side = 0x1.54be42p-3f, middle = 0x1.55a0dep-1f;
 
     return side * a + middle * b + side * c;
 }
 
-typedef float VMAFSpeedMatrix[VMAF_SPEED_BLOCK][VMAF_SPEED_STRIDE];
+typedef float SpeedMatrix[SPEED_BLOCK][SPEED_STRIDE];
 
-/// A symmetric matrix, and what comes of it.
-typedef struct VMAFSpeedWork {
-    VMAFSpeedMatrix given, m;       ///< as it was, and what is worked on
-    float v[VMAF_SPEED_BLOCK], y[VMAF_SPEED_BLOCK], change[VMAF_SPEED_BLOCK];
-    float value[VMAF_SPEED_BLOCK];  ///< the diagonal, then the eigenvalues
-    float side[VMAF_SPEED_BLOCK];   ///< beside the diagonal
-    VMAFSpeedMatrix factor[2];      ///< m is a product of a triangular one, and this
-    VMAFSpeedMatrix next[2];
-} VMAFSpeedWork;
+/// Decompositions of a covariance matrix, and their working memory.
+typedef struct SpeedWork {
+    SpeedMatrix cov;                ///< covariance matrix, symmetric
+    SpeedMatrix a;                  ///< copy that is tridiagonalized in place
+    float v[SPEED_BLOCK], y[SPEED_BLOCK], w[SPEED_BLOCK];
+    float eigenvalue[SPEED_BLOCK];  ///< diagonal of the tridiagonal matrix, then the eigenvalues
+    float subdiag[SPEED_BLOCK];     ///< subdiagonal of the tridiagonal matrix
+    SpeedMatrix rq[2];              ///< QR decomposition: r, then the transpose of q
+    SpeedMatrix next[2];
+} SpeedWork;
 
-/// Wait for the others that share the work on a matrix; the CPU has none.
-#ifndef VMAF_SYNC
-#define VMAF_SYNC()
+/// Wait for the other threads that share the work on a matrix. The CPU has none.
+#ifndef SPEED_SYNC
+#define SPEED_SYNC()
 #endif
 
-/// Lanes that share a row of a matrix, and its elements for each. They wait for each other, and
-/// join their bits.
-#ifndef VMAF_SPEED_LANES
-#define VMAF_SPEED_LANES      1
-#define VMAF_SYNC_LANES()
-#define VMAF_JOIN_LANES(bits) (bits)
+/// Lanes that share a row of a matrix, their barrier, and the bitwise or over them.
+#ifndef SPEED_LANES
+#define SPEED_LANES      1
+#define SPEED_SYNC_LANES()
+#define SPEED_JOIN_LANES(bits) (bits)
 #endif
-#define VMAF_SPEED_SHARE (VMAF_SPEED_STRIDE / VMAF_SPEED_LANES)
+/// Elements of a row for each lane.
+#define SPEED_PER_LANE (SPEED_STRIDE / SPEED_LANES)
 
-SHARED_INLINE float vmaf_hypotenuse(float a, float b)
+SHARED_INLINE float pythagoras(float a, float b)
 {
-    return vmaf_sqrtf(a * a + b * b);
+    return speed_sqrtf(a * a + b * b);
 }
 
-/// The sum of squares in a column, from a row on. With many lanes the loop has a fixed length, as
-/// it takes less time then.
-SHARED_INLINE float vmaf_squares(VMAFSpeedMatrix m, int first, int column, float sum)
+/// Add the squares of a column, from a row on. With many lanes the loop has a fixed length, which is
+/// faster.
+SHARED_INLINE float sum_of_squares(SpeedMatrix m, int first, int column, float sum)
 {
     UNROLL
-    for (int i = VMAF_SPEED_LANES > 1 ? 0 : first; i < VMAF_SPEED_BLOCK; i++)
+    for (int i = SPEED_LANES > 1 ? 0 : first; i < SPEED_BLOCK; i++)
         sum += i >= first ? m[i][column] * m[i][column] : 0;
     return sum;
 }
 
 /**
- * Reduce the given matrix to its diagonal and the one beside it, by Householder's reflections.
+ * Tridiagonalize cov by Householder reflections: set eigenvalue to the diagonal and subdiag.
  *
  * @param lane one of nb_lanes that share the work: 0 of 1, or of whole warps
  */
-SHARED_INLINE void vmaf_tridiagonalize(VMAFSpeedWork *s, int lane, int nb_lanes)
+SHARED_INLINE void tridiagonalize(SpeedWork *s, int lane, int nb_lanes)
 {
-    const int width = VMAF_SPEED_LANES, row = lane / width, column = lane % width;
+    const int width = SPEED_LANES, row = lane / width, column = lane % width;
 
-    for (int r = row; r < VMAF_SPEED_BLOCK; r += nb_lanes / width)
-        for (int i = column; i < VMAF_SPEED_BLOCK; i += width)
-            s->m[r][i] = s->given[r][i];
-    VMAF_SYNC();
-    for (int j = 0; j < VMAF_SPEED_BLOCK - 2; j++) {
-        const int first = j + 1, n = VMAF_SPEED_BLOCK - first;
-        const float head = s->m[first][j];
-        const float rest = vmaf_sqrtf(vmaf_squares(s->m, first + 1, j, 0));
+    for (int r = row; r < SPEED_BLOCK; r += nb_lanes / width)
+        for (int i = column; i < SPEED_BLOCK; i += width)
+            s->a[r][i] = s->cov[r][i];
+    SPEED_SYNC();
+    for (int j = 0; j < SPEED_BLOCK - 2; j++) {
+        const int first = j + 1, n = SPEED_BLOCK - first;
+        const float head = s->a[first][j];
+        const float rest = speed_sqrtf(sum_of_squares(s->a, first + 1, j, 0));
         float dot = 0, beta, tau, pivot, factor;
 
         if (!lane)
-            s->side[j] = head;
+            s->subdiag[j] = head;
         if (rest == 0)
             continue;
-        beta  = head >= 0 ? -vmaf_hypotenuse(head, rest) : vmaf_hypotenuse(head, rest);
+        beta  = head >= 0 ? -pythagoras(head, rest) : pythagoras(head, rest);
         tau   = (beta - head) / beta;
         pivot = head - beta;
         if (!lane && pivot != 0)
-            s->side[j] = beta;
+            s->subdiag[j] = beta;
         if (tau == 0)
             continue;
         for (int i = lane; i < n; i += nb_lanes)
-            s->v[i] = !i ? 1 : pivot != 0 ? s->m[first + i][j] / pivot : s->m[first + i][j];
-        VMAF_SYNC();
+            s->v[i] = !i ? 1 : pivot != 0 ? s->a[first + i][j] / pivot : s->a[first + i][j];
+        SPEED_SYNC();
         for (int r = lane; r < n; r += nb_lanes) {
             float y = 0;
 
             // it is symmetric
             UNROLL_SOME
             for (int i = 0; i < n; i++)
-                y += tau * s->m[first + i][first + r] * s->v[i];
+                y += tau * s->a[first + i][first + r] * s->v[i];
             s->y[r] = y;
         }
-        VMAF_SYNC();
+        SPEED_SYNC();
         UNROLL_SOME
         for (int i = 0; i < n; i++)
             dot += s->y[i] * s->v[i];
         factor = -0.5 * tau * dot;
         for (int i = lane; i < n; i += nb_lanes)
-            s->change[i] = s->y[i] + factor * s->v[i];
-        VMAF_SYNC();
+            s->w[i] = s->y[i] + factor * s->v[i];
+        SPEED_SYNC();
         for (int r = row; r < n; r += nb_lanes / width)
             for (int i = column; i < n; i += width)
-                s->m[first + r][first + i] -= s->change[r] * s->v[i] + s->v[r] * s->change[i];
-        VMAF_SYNC();
+                s->a[first + r][first + i] -= s->w[r] * s->v[i] + s->v[r] * s->w[i];
+        SPEED_SYNC();
     }
-    for (int i = lane; i < VMAF_SPEED_BLOCK; i += nb_lanes)
-        s->value[i] = s->m[i][i];
+    for (int i = lane; i < SPEED_BLOCK; i += nb_lanes)
+        s->eigenvalue[i] = s->a[i][i];
     if (!lane)
-        s->side[VMAF_SPEED_BLOCK - 2] = s->m[VMAF_SPEED_BLOCK - 1][VMAF_SPEED_BLOCK - 2];
-    VMAF_SYNC();
+        s->subdiag[SPEED_BLOCK - 2] = s->a[SPEED_BLOCK - 1][SPEED_BLOCK - 2];
+    SPEED_SYNC();
 }
 
-/// Clear what is too small beside the diagonal. @return a bit for each of what is left
-SHARED_INLINE uint32_t vmaf_chop(const float *d, float *e, int from, int to, int lane)
+/// Clear small subdiagonal elements, from <= i < to. @return a bit for each nonzero one, of all
+SHARED_INLINE uint32_t chop_small_elements(const float *d, float *e, int from, int to, int lane)
 {
     uint32_t left = 0;
 
-    for (int i = lane; i < VMAF_SPEED_BLOCK - 1; i += VMAF_SPEED_LANES) {
+    for (int i = lane; i < SPEED_BLOCK - 1; i += SPEED_LANES) {
         if (i >= from && i < to &&
-            vmaf_fabsf(e[i]) < VMAF_SPEED_SINGULAR * (vmaf_fabsf(d[i]) + vmaf_fabsf(d[i + 1])))
+            vmaf_fabsf(e[i]) < SPEED_SINGULAR * (vmaf_fabsf(d[i]) + vmaf_fabsf(d[i + 1])))
             e[i] = 0;
         left |= (uint32_t)(e[i] != 0) << i;
     }
-    return VMAF_JOIN_LANES(left);
+    return SPEED_JOIN_LANES(left);
 }
 
-/// Wilkinson's shift: the eigenvalue of the last 2x2 block that is nearer to its end.
-SHARED_INLINE float vmaf_wilkinson(const float *d, const float *e, int last)
+/// Return Wilkinson's shift: the eigenvalue of the last 2x2 block that is nearer to its last element.
+SHARED_INLINE float wilkinson_shift(const float *d, const float *e, int last)
 {
     const float h = (d[last - 1] - d[last]) / 2, side = e[last - 1], q = d[last];
 
-    return h > 0 ? q - side * (side / (h + vmaf_hypotenuse(h, side))) :
-           h < 0 ? q + side * (side / (-h + vmaf_hypotenuse(h, side))) : q - vmaf_fabsf(side);
+    return h > 0 ? q - side * (side / (h + pythagoras(h, side))) :
+           h < 0 ? q + side * (side / (-h + pythagoras(h, side))) : q - vmaf_fabsf(side);
 }
 
-/// A QR sweep with an implicit shift, over a block that has no zeros beside its diagonal.
-SHARED_INLINE void vmaf_sweep(float *d, float *e, int first, int last)
+/// Do a QR step with implicit shift on the block from first to last, whose subdiagonal has no zeros.
+SHARED_INLINE void qr_step(float *d, float *e, int first, int last)
 {
-    float shift = vmaf_wilkinson(d, e, last), a = d[first], b = e[first], x, z = b;
+    float shift = wilkinson_shift(d, e, last), a = d[first], b = e[first], x, z = b;
 
-    if (VMAF_SPEED_SINGULAR * vmaf_fabsf(shift) > vmaf_fabsf(a) + vmaf_fabsf(b))
+    if (SPEED_SINGULAR * vmaf_fabsf(shift) > vmaf_fabsf(a) + vmaf_fabsf(b))
         shift = 0;
     x = a - shift;
     for (int k = first; k < last; k++) {
@@ -254,7 +248,7 @@ SHARED_INLINE void vmaf_sweep(float *d, float *e, int first, int last)
         if (z != 0) {
             const int is_steep = vmaf_fabsf(z) > vmaf_fabsf(x);
             const float t      = is_steep ? -x / z : -z / x;
-            const float major  = vmaf_rsqrt(1 + t * t), minor = major * t;
+            const float major  = speed_rsqrt(1 + t * t), minor = major * t;
 
             c = is_steep ? minor : major;
             s = is_steep ? major : minor;
@@ -271,14 +265,14 @@ SHARED_INLINE void vmaf_sweep(float *d, float *e, int first, int last)
     d[last]     = a;
 }
 
-/// Eigenvalues of a tridiagonal matrix, by as many lanes as share a row.
-SHARED_INLINE void vmaf_eigenvalues(float *d, float *e, int lane)
+/// Replace the diagonal d of a tridiagonal matrix with the eigenvalues, by SPEED_LANES lanes.
+SHARED_INLINE void tridiagonal_eigenvalues(float *d, float *e, int lane)
 {
-    int last = VMAF_SPEED_BLOCK - 1;
-    uint32_t beside = vmaf_chop(d, e, 0, last, lane);
+    int last = SPEED_BLOCK - 1;
+    uint32_t beside = chop_small_elements(d, e, 0, last, lane);
 
     for (int sweeps = 0; last > 0 && sweeps < 500;) {
-        // the zeros before the last block
+        // the zeros of the subdiagonal before the last block
         const union { float f; uint32_t i; } zeros = { (float)(~beside & (1 << (last - 1)) - 1) };
         const int first = zeros.f > 0 ? (int)(zeros.i >> 23) - 126 : 0;
 
@@ -286,41 +280,43 @@ SHARED_INLINE void vmaf_eigenvalues(float *d, float *e, int lane)
             last--;
             continue;
         }
-        VMAF_SYNC_LANES();
+        SPEED_SYNC_LANES();
         if (!lane)
-            vmaf_sweep(d, e, first, last);
-        VMAF_SYNC_LANES();
-        beside = vmaf_chop(d, e, first, last, lane);
+            qr_step(d, e, first, last);
+        SPEED_SYNC_LANES();
+        beside = chop_small_elements(d, e, first, last, lane);
         sweeps++;
     }
 }
 
-/// Add the products of a factor and a lane's elements of a row.
-SHARED_INLINE void vmaf_add_row(float sum[VMAF_SPEED_SHARE], float factor, const float *row,
+/// Add a factor times a lane's elements of a row.
+SHARED_INLINE void add_scaled_row(float sum[SPEED_PER_LANE], float factor, const float *row,
                                 int lane)
 {
     UNROLL
-    for (int i = 0; i < VMAF_SPEED_SHARE; i++)
-        sum[i] += factor * row[i * VMAF_SPEED_LANES + lane];
+    for (int i = 0; i < SPEED_PER_LANE; i++)
+        sum[i] += factor * row[i * SPEED_LANES + lane];
 }
 
-SHARED_INLINE void vmaf_set_row(float *row, const float sum[VMAF_SPEED_SHARE], int lane)
+/// Store a lane's elements of a row.
+SHARED_INLINE void store_row(float *row, const float sum[SPEED_PER_LANE], int lane)
 {
     UNROLL
-    for (int i = 0; i < VMAF_SPEED_SHARE; i++)
-        row[i * VMAF_SPEED_LANES + lane] = sum[i];
+    for (int i = 0; i < SPEED_PER_LANE; i++)
+        row[i * SPEED_LANES + lane] = sum[i];
 }
 
-/// A row of the product of a reflection by v, whose first rows are those of a unit matrix, and m.
-SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int first,
-                                    VMAFSpeedMatrix m, int lane)
+/// Compute a row of the product of a reflection by v, whose first rows are those of the unit matrix,
+/// and m.
+SHARED_INLINE void reflect_row(float *dst, const float *v, int row, int first,
+                                    SpeedMatrix m, int lane)
 {
-    float sum[VMAF_SPEED_SHARE] = { 0 };
+    float sum[SPEED_PER_LANE] = { 0 };
 
     UNROLL_SOME
-    for (int j = first; j < VMAF_SPEED_BLOCK; j++)
-        vmaf_add_row(sum, -2 * v[row] * v[j] + (j == row), m[j], lane);
-    vmaf_set_row(dst, sum, lane);
+    for (int j = first; j < SPEED_BLOCK; j++)
+        add_scaled_row(sum, -2 * v[row] * v[j] + (j == row), m[j], lane);
+    store_row(dst, sum, lane);
 }
 
 /**
@@ -328,52 +324,52 @@ SHARED_INLINE void vmaf_reflect_row(float *dst, const float *v, int row, int fir
  *
  * @return 0 if there is no inverse
  */
-SHARED_INLINE int vmaf_triangulate(VMAFSpeedWork *s, int lane, int nb_lanes)
+SHARED_INLINE int qr_decompose(SpeedWork *s, int lane, int nb_lanes)
 {
-    const int width = VMAF_SPEED_LANES, row = lane / width, column = lane % width;
-    const int nb_rows = nb_lanes / width, last = VMAF_SPEED_BLOCK - 1;
+    const int width = SPEED_LANES, row = lane / width, column = lane % width;
+    const int nb_rows = nb_lanes / width, last = SPEED_BLOCK - 1;
     float *v = s->v;
     int is_regular = 1;
 
     for (int r = row; r <= last; r += nb_rows)
         for (int i = column; i <= last; i += width) {
-            s->factor[0][r][i] = s->given[r][i];
-            s->factor[1][r][i] = r == i;
+            s->rq[0][r][i] = s->cov[r][i];
+            s->rq[1][r][i] = r == i;
         }
-    VMAF_SYNC();
+    SPEED_SYNC();
     for (int k = 0; k < last; k++) {
-        float length = vmaf_sqrtf(vmaf_squares(s->factor[0], k, k, 0));
-        // the sign is that of the matrix as it was given, in libvmaf
-        const float head = s->factor[0][k][k] + (s->given[k][k] >= 0 ? length : -length);
+        float length = speed_sqrtf(sum_of_squares(s->rq[0], k, k, 0));
+        // libvmaf takes the sign of the covariance's element
+        const float head = s->rq[0][k][k] + (s->cov[k][k] >= 0 ? length : -length);
 
-        length = vmaf_sqrtf(vmaf_squares(s->factor[0], k + 1, k, head * head));
+        length = speed_sqrtf(sum_of_squares(s->rq[0], k + 1, k, head * head));
         for (int i = k + lane; i <= last; i += nb_lanes)
-            v[i] = (i == k ? head : s->factor[0][i][k]) / length;
-        VMAF_SYNC();
+            v[i] = (i == k ? head : s->rq[0][i][k]) / length;
+        SPEED_SYNC();
         for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
-            vmaf_reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->factor[r & 1], column);
-        VMAF_SYNC();
+            reflect_row(s->next[r & 1][r >> 1], v, r >> 1, k, s->rq[r & 1], column);
+        SPEED_SYNC();
         for (int r = 2 * k + row; r <= 2 * last + 1; r += nb_rows)
             for (int i = column; i <= last; i += width)
-                s->factor[r & 1][r >> 1][i] = s->next[r & 1][r >> 1][i];
-        VMAF_SYNC();
+                s->rq[r & 1][r >> 1][i] = s->next[r & 1][r >> 1][i];
+        SPEED_SYNC();
     }
     for (int r = row; r <= last; r += nb_rows) {
-        float sum[VMAF_SPEED_SHARE] = { 0 };
+        float sum[SPEED_PER_LANE] = { 0 };
 
         UNROLL_SOME
         for (int j = 0; j <= last; j++)
-            vmaf_add_row(sum, s->factor[1][r][j], s->given[j], column);
-        vmaf_set_row(s->factor[0][r], sum, column);
+            add_scaled_row(sum, s->rq[1][r][j], s->cov[j], column);
+        store_row(s->rq[0][r], sum, column);
     }
-    VMAF_SYNC();
+    SPEED_SYNC();
     for (int i = 0; i <= last; i++)
-        is_regular &= !(vmaf_fabsf(s->factor[0][i][i]) < VMAF_SPEED_SINGULAR);
+        is_regular &= !(vmaf_fabsf(s->rq[0][i][i]) < SPEED_SINGULAR);
     return is_regular;
 }
 
-/// The binary logarithm of a positive number.
-SHARED_INLINE double vmaf_log2(float x)
+/// Return the binary logarithm of a positive number.
+SHARED_INLINE double speed_log2(float x)
 {
     union { double d; uint64_t i; } m = { x };
     int exponent = (int)(m.i >> 52) - 1023;
@@ -386,7 +382,7 @@ SHARED_INLINE double vmaf_log2(float x)
         m.d /= 2;
         exponent++;
     }
-    // 2 / ln(2) times atanh(), by its series
+    // the series of 2 / ln(2) * atanh()
     s      = (m.d - 1) / (m.d + 1);
     square = s * s;
     UNROLL
@@ -395,44 +391,45 @@ SHARED_INLINE double vmaf_log2(float x)
     return exponent + s * sum;
 }
 
-/// What an eigenvalue adds to the entropy of a block of a contrast, with what noise the eye adds.
-SHARED_INLINE double vmaf_speed_entropy(float value, float contrast)
+/// Return the share of an eigenvalue in the entropy of a block of a variance, with neural noise.
+SHARED_INLINE double speed_entropy(float eigenvalue, float variance)
 {
-    return vmaf_log2((value > 0 ? value : 0) * contrast + VMAF_SPEED_NOISE) +
-           VMAF_SPEED_ENTROPY_OF_ONE;
+    return speed_log2((eigenvalue > 0 ? eigenvalue : 0) * variance + SPEED_SIGMA_NN) +
+           SPEED_LOG2_2PIE;
 }
 
-/// The contrasts of as many blocks as a lane has elements of a row, by the inverse of the matrix.
-SHARED_INLINE void vmaf_speed_contrast(float contrast[VMAF_SPEED_SHARE],
-                                       const VMAFSpeedMatrix factor[2],
-                                       const float *const block[VMAF_SPEED_SHARE], int stride)
+/// Compute the variances (the multipliers s^2 of the paper) of SPEED_PER_LANE blocks by the QR
+/// decomposition of the covariance. stride is that of the grid.
+SHARED_INLINE void speed_variances(float variance[SPEED_PER_LANE],
+                                       const SpeedMatrix rq[2],
+                                       const float *const block[SPEED_PER_LANE], int stride)
 {
-    float x[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE], y[VMAF_SPEED_BLOCK][VMAF_SPEED_SHARE];
+    float x[SPEED_BLOCK][SPEED_PER_LANE], y[SPEED_BLOCK][SPEED_PER_LANE];
 
     UNROLL
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
-        for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
+    for (int i = 0; i < SPEED_BLOCK; i++)
+        for (int b = 0; b < SPEED_PER_LANE; b++) {
             x[i][b] = 0;
-            y[i][b] = block[b][i / VMAF_SPEED_SIDE * stride + i % VMAF_SPEED_SIDE];
+            y[i][b] = block[b][i / SPEED_SIDE * stride + i % SPEED_SIDE];
         }
     UNROLL
-    for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
+    for (int i = 0; i < SPEED_BLOCK; i++)
         UNROLL
-        for (int k = 0; k < VMAF_SPEED_BLOCK; k++)
-            vmaf_add_row(x[i], factor[1][i][k], y[k], 0);
+        for (int k = 0; k < SPEED_BLOCK; k++)
+            add_scaled_row(x[i], rq[1][i][k], y[k], 0);
     UNROLL
-    for (int i = VMAF_SPEED_BLOCK - 1; i >= 0; i--) {
+    for (int i = SPEED_BLOCK - 1; i >= 0; i--) {
         UNROLL
-        for (int k = i + 1; k < VMAF_SPEED_BLOCK; k++)
-            vmaf_add_row(x[i], -factor[0][i][k], x[k], 0);
-        for (int b = 0; b < VMAF_SPEED_SHARE; b++)
-            x[i][b] /= factor[0][i][i];
+        for (int k = i + 1; k < SPEED_BLOCK; k++)
+            add_scaled_row(x[i], -rq[0][i][k], x[k], 0);
+        for (int b = 0; b < SPEED_PER_LANE; b++)
+            x[i][b] /= rq[0][i][i];
     }
-    for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
-        contrast[b] = 0;
+    for (int b = 0; b < SPEED_PER_LANE; b++) {
+        variance[b] = 0;
         UNROLL
-        for (int i = 0; i < VMAF_SPEED_BLOCK; i++)
-            contrast[b] += x[i][b] * y[i][b] / VMAF_SPEED_BLOCK;
+        for (int i = 0; i < SPEED_BLOCK; i++)
+            variance[b] += x[i][b] * y[i][b] / SPEED_BLOCK;
     }
 }
 

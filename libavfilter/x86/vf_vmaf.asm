@@ -470,7 +470,7 @@ PART_ROW  , 0
 
 ; ---- sums ----
 
-; uint64_t vmaf_cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
+; uint64_t vmaf_cube_row(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *shifts,
 ;                        int w)
 cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
     movd           xm8, [cubeq]             ; unit

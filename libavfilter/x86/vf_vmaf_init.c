@@ -39,7 +39,7 @@ ROWS(0_avx2)
 ROWS(_avx2)
 
 uint64_t ff_vmaf_cube_row_avx2(const int32_t *value, const int32_t *threshold,
-                               const VMAFADMCube *cube, int w);
+                               const ADMCubeShifts *cube, int w);
 
 av_cold void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP *dsp, int depth)
 {

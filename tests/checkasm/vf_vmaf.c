@@ -29,7 +29,7 @@
 #define PAD       (VMAF_PAD / 4)        ///< elements before and after a row
 /// Elements of a row: of twice as many samples.
 #define STRIDE    FFALIGN(2 * MAX_WIDTH + 2 * PAD, 16)
-#define NB_BANDS  (PAIR_NB * VMAF_ADM_BANDS)
+#define NB_BANDS  (PAIR_NB * ADM_BANDS)
 
 static DECLARE_ALIGNED_32(int32_t, src)[NB_BANDS][STRIDE];
 static DECLARE_ALIGNED_32(int32_t, dst)[2][VMAF_ADM_ROWS][STRIDE];
@@ -64,19 +64,19 @@ static void set_bands(int bits)
     for (int i = 0; i < STRIDE; i++) {
         const int kind = rnd() % 8, shift = rnd() % (bits > 16 ? 29 : 13);
 
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        for (int band = 0; band < ADM_BANDS; band++) {
             const int v = value(bits) >> shift;
 
-            set(VMAF_ADM_BANDS + band, bits, i, v);
+            set(ADM_BANDS + band, bits, i, v);
             set(band, bits, i, kind < 3 ? v - v / (40 + (int)(rnd() % 40)) :
                                kind < 5 ? v + (kind & 1) : value(bits) >> shift);
         }
         if (kind == 5) {
-            const int h = src[VMAF_ADM_BANDS + VMAF_ADM_H][i];
-            const int v = src[VMAF_ADM_BANDS + VMAF_ADM_V][i];
+            const int h = src[ADM_BANDS + ADM_H][i];
+            const int v = src[ADM_BANDS + ADM_V][i];
 
-            set(VMAF_ADM_H, bits, i, lrint(h * cosine - v * sine));
-            set(VMAF_ADM_V, bits, i, lrint(h * sine + v * cosine));
+            set(ADM_H, bits, i, lrint(h * cosine - v * sine));
+            set(ADM_V, bits, i, lrint(h * sine + v * cosine));
         }
     }
 }
@@ -149,7 +149,7 @@ static void check_align(const VMAFADMDSP *dsp)
 static void check_parts(const VMAFADMDSP *dsp, int is_next)
 {
     // with the last one, products are just a half of what their shift drops
-    const uint32_t weight[VMAF_ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
+    const uint32_t weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
                                               is_next ? 154194000 : 32768 };
     int32_t is_aligned[FFALIGN(MAX_WIDTH, 16)];
 
@@ -172,22 +172,22 @@ static void check_parts(const VMAFADMDSP *dsp, int is_next)
 static void check_cubes(const VMAFADMDSP *dsp)
 {
     int32_t *const threshold = src[1] + PAD;
-    VMAFADMCube cube;
+    ADMCubeShifts cube;
 
     declare_func(uint64_t, const int32_t *value, const int32_t *threshold,
-                 const VMAFADMCube *cube, int w);
+                 const ADMCubeShifts *cube, int w);
 
     if (!check_func(dsp->cube_row, "vmaf_cube_row"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
-        const int scale = rnd() % VMAF_ADM_SCALES, part = rnd() % VMAF_ADM_SUMS;
+        const int scale = rnd() % ADM_SCALES, part = rnd() % ADM_SUMS;
         uint64_t ref, new;
 
-        cube = vmaf_adm_cube_of(scale, part, rnd() % VMAF_ADM_BANDS, width % 12);
-        set_bands(part == VMAF_ADM_SOURCE && !scale ? 16 : 29);
+        cube = adm_cube_shifts(scale, part, rnd() % ADM_BANDS, width % 12);
+        set_bands(part == ADM_REFERENCE && !scale ? 16 : 29);
         // many have nothing that is seen
         for (int i = 0; i < MAX_WIDTH; i++)
-            threshold[i] = part == VMAF_ADM_SOURCE ? 0 : i / 16 & 1 ? 1 << 30 >> cube.unit :
+            threshold[i] = part == ADM_REFERENCE ? 0 : i / 16 & 1 ? 1 << 30 >> cube.unit :
                            (int)(rnd() % (1 << 28 >> cube.unit)) - 27;
         ref = call_ref(src[0] + PAD, threshold, &cube, width);
         new = call_new(src[0] + PAD, threshold, &cube, width);
