@@ -54,55 +54,7 @@
 #include "luma.h"
 #include "pair_sync.h"
 #include "vmaf.h"
-
-// Jobs of which the compiler makes vectors, for more than one kind of processor.
-#if ARCH_X86 && (defined(__GNUC__) || defined(__clang__))
-#define AVX2     __attribute__((target("avx2")))
-#define HAS_AVX2 !!(av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
-#else
-#define AVX2
-#define HAS_AVX2 0
-#endif
-
-/// The job of an inline function, of which EXECUTE() chooses one form.
-#define JOB_FORMS(name)                                                                     \
-static int name ## _c(AVFilterContext *ctx, void *arg, int job, int nb_jobs)                \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}                                                                                           \
-                                                                                            \
-AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_jobs)        \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}
-
-#define EXECUTE(ctx, name, arg, nb_jobs)                                                    \
-    ff_filter_execute(ctx, HAS_AVX2 ? name ## _avx2 : name ## _c, arg, NULL, nb_jobs)
-
-/// What a job of ADM and motion works in.
-typedef struct LumaJob {
-    int16_t *difference[MOTION_TAPS];      ///< of row y in y % MOTION_TAPS
-    void *column[2];                ///< filtered columns: low and high frequencies
-    int32_t *band;                  ///< rows of ADM_BANDS of both pictures
-    int32_t *scratch;               ///< a row of a band
-    int32_t *part[3];               ///< rows of enum VMAFADMRow; row y is in y % 3
-    uint64_t cube[ADM_SUMS][ADM_BANDS], sad;
-} LumaJob;
-
-/// ADM and motion: rows are streamed, and of each scale only the picture of the next one is kept.
-typedef struct Luma {
-    int depth;
-    VMAFADMDSP dsp;
-    ptrdiff_t stride;               ///< of bands and parts
-    ptrdiff_t image_stride[ADM_SCALES];
-    int32_t *image[ADM_SCALES][PAIR_NB];   ///< bands of low frequencies of the scale before
-    int32_t *none;                  ///< what the source is masked by
-    LumaJob *job;
-
-    // what is measured now: for motion, the main picture is the frame before
-    const AVFrame *frame[PAIR_NB];
-    const ADMScale *scale;
-} Luma;
+#include "vmaf_cpu.h"
 
 #define CONTRASTS  CAMBI_NUM_DIFFS
 #define NB_VALUES  CAMBI_V_BAND_SIZE
@@ -171,7 +123,8 @@ typedef struct VMAFCPUContext {
 
     int drained;                        ///< command: delay no frames any more
     int nb_jobs;
-    Luma luma;
+    ADMContext adm;
+    MotionContext motion;
     Speed speed[VMAF_NB_PRESCALES];
     Cambi cambi[VMAF_MAX_MODELS];
     AVFrame *before[VMAF_NB_WINDOWS];   ///< the last frames of the reference
@@ -200,398 +153,6 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
     return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) &&
            (depth == 8 || depth == 10 || depth == 12) &&
            desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
-}
-
-/// Read a sample. Bits beyond the depth do not count.
-static av_always_inline int get_sample(const void *row, int x, int depth)
-{
-    return depth > 8 ? ((const uint16_t *)row)[x] & ((1 << depth) - 1)
-                     : ((const uint8_t *)row)[x];
-}
-
-// ---- loops of ADM ----
-
-static const int taps[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
-
-/// The samples are centred on zero.
-static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
-{
-    for (int i = 0; i < 2; i++)
-        for (int x = 0; x < w; x++) {
-            int sum = 1 << (depth - 1);
-
-            for (int tap = 0; tap < 4; tap++)
-                sum += (get_sample(line[tap], x, depth) - (1 << (depth - 1))) * taps[i][tap];
-            ((int16_t *)(i ? high : low))[x] = av_clip_int16(sum >> depth);
-        }
-}
-
-static void split_columns(void *low, void *high, const void *const line[4], int shift, int w)
-{
-    const int32_t *const *row = (const int32_t *const *)line;
-
-    for (int i = 0; i < 2; i++)
-        for (int x = 0; x < w; x++)
-            ((int32_t *)(i ? high : low))[x] =
-                adm_round_shift((int64_t)row[0][x] * taps[i][0] + (int64_t)row[1][x] * taps[i][1] +
-                               (int64_t)row[2][x] * taps[i][2] + (int64_t)row[3][x] * taps[i][3],
-                               shift);
-}
-
-#define SPLIT_ROW(name, type)                                                               \
-static void name(int32_t *low, int32_t *high, const void *src, int shift, int w)            \
-{                                                                                           \
-    for (int x = 0; x < w; x++) {                                                           \
-        const type *at = (const type *)src + 2 * x;                                         \
-        int64_t sum[2] = { 0 };                                                             \
-                                                                                            \
-        for (int tap = 0; tap < 4; tap++) {                                                 \
-            sum[0] += (int64_t)at[tap - 1] * taps[0][tap];                                  \
-            sum[1] += (int64_t)at[tap - 1] * taps[1][tap];                                  \
-        }                                                                                   \
-        low[x]  = adm_round_shift(sum[0], shift);                                            \
-        high[x] = adm_round_shift(sum[1], shift);                                            \
-    }                                                                                       \
-}
-
-SPLIT_ROW(split_row0, int16_t)
-SPLIT_ROW(split_row,  int32_t)
-
-static int is_aligned(const int32_t *band, ptrdiff_t stride)
-{
-    const int64_t eh = band[ADM_H * stride], ev = band[ADM_V * stride];
-    const int64_t rh = band[(ADM_BANDS + ADM_H) * stride];
-    const int64_t rv = band[(ADM_BANDS + ADM_V) * stride];
-
-    return adm_within_1deg(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
-}
-
-static void align_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = -is_aligned(bands + x, stride);
-}
-
-/// The same in vectors of float, which decides but for what is too close to one degree.
-AVX2 static void align_row_avx2(int32_t *restrict dst, const int32_t *restrict bands,
-                                     ptrdiff_t stride, int w)
-{
-    const int32_t *e = bands, *r = bands + ADM_BANDS * stride;
-    int is_close = 0;
-
-    for (int x = 0; x < w; x++) {
-        const float eh = e[x], ev = e[x + stride], rh = r[x], rv = r[x + stride];
-        const float product = rh * eh + rv * ev;
-        const float least = ADM_COS_1DEG_SQ * (rh * rh + rv * rv) * (eh * eh + ev * ev);
-        const float more  = product * product - least;
-
-        dst[x]    = -((product >= 0) & (more >= 0));
-        is_close |= vmaf_fabsf(more) < least * 0x1p-19f;
-    }
-    if (is_close)
-        align_row(dst, bands, stride, w);
-}
-
-static av_always_inline void part_row_of(int is_first, int32_t *dst, const int32_t *bands,
-                                         ptrdiff_t stride, const int32_t *is_aligned,
-                                         const uint32_t weight[ADM_BANDS], int w)
-{
-    for (int x = 0; x < w; x++) {
-        int near[ADM_PARTS] = { 0 }, here[ADM_PARTS] = { 0 };
-
-        for (int band = 0; band < ADM_BANDS; band++) {
-            const int encode = bands[band * stride + x];
-            const int source = bands[(ADM_BANDS + band) * stride + x];
-            const int kept   = adm_decouple(is_first, source, encode, is_aligned[x]);
-
-            for (int part = 0; part < ADM_PARTS; part++) {
-                const int value = adm_csf(is_first, part == ADM_RESTORED ? kept
-                                                           : encode - kept, weight[band]);
-                int around;
-                const int centre = adm_contrast_mask(is_first, value, band, &around);
-
-                dst[(part * ADM_BANDS + band) * stride + x] = value;
-                near[part] += around;
-                here[part] += centre - around;
-            }
-        }
-        for (int part = 0; part < ADM_PARTS; part++) {
-            dst[(VMAF_ADM_NEAR + part) * stride + x] = near[part];
-            dst[(VMAF_ADM_HERE + part) * stride + x] = here[part];
-        }
-    }
-}
-
-static void part_row0(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                      const int32_t *is_aligned, const uint32_t *weight, int w)
-{
-    part_row_of(1, dst, bands, stride, is_aligned, weight, w);
-}
-
-static void part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                     const int32_t *is_aligned, const uint32_t *weight, int w)
-{
-    part_row_of(0, dst, bands, stride, is_aligned, weight, w);
-}
-
-static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *cube,
-                         int w)
-{
-    uint64_t sum = 0;
-
-    for (int x = 0; x < w; x++)
-        sum += adm_cube(value[x], threshold[x], *cube);
-    return sum;
-}
-
-av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth)
-{
-    *dsp = (VMAFADMDSP){
-        .split_columns = { split_first_columns, split_columns },
-        .split_row     = { split_row0, split_row },
-        .align_row     = HAS_AVX2 ? align_row_avx2 : align_row,
-        .part_row      = { part_row0, part_row },
-        .cube_row      = cube_row,
-    };
-#if ARCH_X86 && HAVE_X86ASM
-    ff_vmaf_adm_dsp_init_x86(dsp, depth);
-#endif
-}
-
-// ---- ADM ----
-
-/// Row y of a scale's picture.
-static void *picture_row(const Luma *s, int scale, int picture, int y)
-{
-    const AVFrame *frame = s->frame[picture];
-
-    return scale ? (void *)(s->image[scale][picture] + y * s->image_stride[scale]) :
-                   frame->data[0] + y * (ptrdiff_t)frame->linesize[0];
-}
-
-/// Make the samples beside a row.
-static void mirror_row(uint8_t *row, size_t size, int w)
-{
-    memcpy(row - size, row + size, size);
-    for (int x = w; x < w + 2; x++)
-        memcpy(row + x * size, row + adm_mirror(x, w) * size, size);
-}
-
-/// Row y of the bands of both pictures and, of a job's own, of the next scale's pictures.
-static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_detail)
-{
-    const ADMScale *sc = s->scale;
-    const int next = sc->scale + 1, is_next = sc->scale > 0, shift = sc->scale & 1 ? 15 : 16;
-    const int column_shift = !is_next ? s->depth : sc->scale == 1 ? 0 : 16;
-    const size_t size = is_next ? sizeof(int32_t) : sizeof(int16_t);
-
-    for (int p = 0; p < PAIR_NB; p++) {
-        int32_t *band = job->band + p * ADM_BANDS * s->stride;
-        int32_t *low  = job->scratch;
-        const void *line[4];
-
-        if (is_own && next < ADM_SCALES)
-            low = picture_row(s, next, p, y);
-        for (int i = 0; i < 4; i++)
-            line[i] = picture_row(s, sc->scale, p, adm_mirror(2 * y - 1 + i, sc->height));
-        s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
-                                      sc->width);
-        mirror_row(job->column[0], size, sc->width);
-        s->dsp.split_row[is_next](low, band + ADM_V * s->stride, job->column[0], shift, sc->w);
-        if (has_detail) {
-            mirror_row(job->column[1], size, sc->width);
-            s->dsp.split_row[is_next](band + ADM_H * s->stride, band + ADM_D * s->stride,
-                                      job->column[1], shift, sc->w);
-        }
-    }
-}
-
-/// Row y of the parts of all bands, from the column left of what is summed to the one right of it.
-static void make_parts(const Luma *s, LumaJob *job, int y)
-{
-    const ADMScale *sc = s->scale;
-    const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
-    int32_t *dst = job->part[y % 3];
-
-    s->dsp.align_row(job->scratch, job->band + from, s->stride, w);
-    s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->scratch,
-                                   sc->csf_weight, w);
-    for (int part = 0; part < ADM_PARTS && !sc->left; part++) {
-        int32_t *near = dst + (VMAF_ADM_NEAR + part) * s->stride;
-
-        near[-1]    = near[1];
-        near[sc->w] = near[sc->w - 1];
-    }
-}
-
-/// Add a row of a part of all bands.
-static void add_cubes(const Luma *s, LumaJob *job, int part, const int32_t *value,
-                      const int32_t *threshold)
-{
-    const ADMScale *sc = s->scale;
-
-    for (int band = 0; band < ADM_BANDS; band++)
-        job->cube[part][band] +=
-            adm_round_row(s->dsp.cube_row(value + band * s->stride, threshold,
-                                               &sc->cube_shifts[part][band], sc->right - sc->left),
-                               sc->row_shift[part]);
-}
-
-/// What masks: sums over 3x3, and what is more at the own place.
-static av_always_inline void sum_masks(int32_t *restrict dst, const int32_t *restrict a,
-                                       const int32_t *restrict b, const int32_t *restrict c,
-                                       const int32_t *restrict here, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = a[x - 1] + a[x] + a[x + 1] + b[x - 1] + b[x] + b[x + 1] +
-                 c[x - 1] + c[x] + c[x + 1] + here[x];
-}
-
-/// Add row y of the parts, of which the rows around it are known.
-static av_always_inline void add_parts(const Luma *s, LumaJob *job, int y)
-{
-    const ADMScale *sc = s->scale;
-    const int32_t *row[3];
-
-    for (int i = 0; i < 3; i++)
-        row[i] = job->part[adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
-    for (int part = 0; part < ADM_PARTS; part++) {
-        const ptrdiff_t near = (VMAF_ADM_NEAR + !part) * s->stride;
-
-        sum_masks(job->scratch, row[0] + near, row[1] + near, row[2] + near,
-                  row[1] + (VMAF_ADM_HERE + !part) * s->stride, sc->right - sc->left);
-        add_cubes(s, job, part, row[1] + part * ADM_BANDS * s->stride, job->scratch);
-    }
-}
-
-static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Luma *s      = arg;
-    const ADMScale *sc = s->scale;
-    LumaJob *job = &s->job[jobnr];
-    const int start = ff_slice_pos(sc->h, jobnr, nb_jobs);
-    const int end   = ff_slice_pos(sc->h, jobnr + 1, nb_jobs);
-
-    memset(job->cube, 0, sizeof(job->cube));
-    // each row needs its neighbours, which belong to other jobs at the ends
-    for (int y = FFMAX(start - 1, 0); y <= end; y++) {
-        const int is_own = y >= start && y < end, has_detail = y >= sc->top - 1 && y <= sc->bottom;
-
-        if (y < sc->h && (is_own || has_detail))
-            make_bands(s, job, y, is_own, has_detail);
-        if (y < sc->h && has_detail)
-            make_parts(s, job, y);
-        if (is_own && y >= sc->top && y < sc->bottom)
-            add_cubes(s, job, ADM_REFERENCE,
-                      job->band + PAIR_REFERENCE * ADM_BANDS * s->stride + sc->left, s->none);
-        if (y > start && y > sc->top && y <= sc->bottom)
-            add_parts(s, job, y - 1);
-    }
-    return 0;
-}
-
-JOB_FORMS(adm_slice)
-
-static void measure_adm(AVFilterContext *ctx, const AVFrame *reference, const AVFrame *encode,
-                        const ADMScale scale[ADM_SCALES], ADMSums *sums)
-{
-    VMAFCPUContext *s = ctx->priv;
-    Luma *luma = &s->luma;
-
-    *sums = (ADMSums){ 0 };
-    luma->frame[PAIR_REFERENCE] = reference;
-    luma->frame[PAIR_MAIN]      = encode;
-    for (int i = 0; i < ADM_SCALES; i++) {
-        const int nb_jobs = FFMIN(s->nb_jobs, scale[i].h);
-
-        luma->scale = &scale[i];
-        EXECUTE(ctx, adm_slice, luma, nb_jobs);
-        for (int job = 0; job < nb_jobs; job++)
-            for (int part = 0; part < ADM_SUMS; part++)
-                for (int band = 0; band < ADM_BANDS; band++)
-                    sums->sum_cubed[i][part][band] += luma->job[job].cube[part][band];
-    }
-}
-
-// ---- motion ----
-
-static av_always_inline void subtract(int16_t *restrict dst, const void *restrict before,
-                                      const void *restrict now, int depth, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = get_sample(before, x, depth) - get_sample(now, x, depth);
-}
-
-static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *restrict a,
-                                          const int16_t *restrict b, const int16_t *restrict c,
-                                          const int16_t *restrict d, const int16_t *restrict e,
-                                          int depth, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
-
-        dst[x] = motion_filter_vertical(ae, bd, c[x], 0, 0, depth);
-    }
-}
-
-static av_always_inline uint32_t add_row(const int32_t *src, int w)
-{
-    uint32_t sum = 0;
-
-    for (int x = 0; x < w; x++) {
-        const int32_t *at = src + x;    // with src[x - 2] clang makes no vectors
-
-        sum += motion_filter_horizontal(at[-2], at[-1], at[0], at[1], at[2]);
-    }
-    return sum;
-}
-
-static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Luma *s = arg;
-    LumaJob *job    = &s->job[jobnr];
-    const int w = s->frame[0]->width, h = s->frame[0]->height;
-    const int begin = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
-    int32_t *column = job->column[0];
-
-    job->sad = 0;
-    for (int next = FFMAX(begin - MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
-        const int16_t *row[MOTION_TAPS];
-
-        for (; next < FFMIN(y + MOTION_TAPS / 2 + 1, h); next++) {
-            int16_t *dst = job->difference[next % MOTION_TAPS];
-            const void *before = picture_row(s, 0, PAIR_MAIN, next);
-            const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
-
-            subtract(dst, before, now, s->depth, w);
-        }
-        for (int i = 0; i < MOTION_TAPS; i++)
-            row[i] = job->difference[vmaf_mirror(y + i - MOTION_TAPS / 2, h) %
-                                     MOTION_TAPS];
-        blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
-        for (int i = 1; i <= MOTION_TAPS / 2; i++) {
-            column[-i]        = column[i];
-            column[w - 1 + i] = column[w - 1 - i];
-        }
-        job->sad += add_row(column, w);
-    }
-    return 0;
-}
-
-JOB_FORMS(motion_slice)
-
-/// The sum of absolute differences of two blurred frames of the reference.
-static uint64_t measure_motion(AVFilterContext *ctx, const AVFrame *before, const AVFrame *now)
-{
-    VMAFCPUContext *s = ctx->priv;
-    uint64_t sum = 0;
-
-    s->luma.frame[PAIR_REFERENCE] = now;
-    s->luma.frame[PAIR_MAIN]      = before;
-    EXECUTE(ctx, motion_slice, &s->luma, s->nb_jobs);
-    for (int job = 0; job < s->nb_jobs; job++)
-        sum += s->luma.job[job].sad;
-    return sum;
 }
 
 // ---- CAMBI: picture and mask ----
@@ -864,9 +425,9 @@ static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int 
     return 0;
 }
 
-JOB_FORMS(prepare_slice)
-JOB_FORMS(filter_slice)
-JOB_FORMS(contrast_slice)
+SLICE_FORMS(prepare_slice)
+SLICE_FORMS(filter_slice)
+SLICE_FORMS(contrast_slice)
 
 /// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
 static double pool(const Cambi *s, int nb_jobs)
@@ -1083,7 +644,7 @@ static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int j
     return 0;
 }
 
-JOB_FORMS(measure_plane)
+SLICE_FORMS(measure_plane)
 
 static void measure_speed(AVFilterContext *ctx, Speed *s, const AVFrame *reference,
                           const AVFrame *encode, double score[VMAF_CHROMA + 1])
@@ -1107,10 +668,10 @@ static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *enco
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
         if (c->needs_window[i] && c->nb_run > i)
-            sad[i] = measure_motion(ctx, s->before[i], reference);
+            sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->before[i], reference);
     for (int i = 0; i < VMAF_NB_CSF && chosen; i++)
         if (c->needs_csf[i])
-            measure_adm(ctx, reference, encode, c->adm[i], &sums.adm[i]);
+            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &sums.adm[i]);
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
             measure_speed(ctx, &s->speed[i], reference, encode, sums.speed[i]);
@@ -1255,34 +816,6 @@ static av_cold void *alloc(VMAFCPUContext *s, size_t nb, size_t size)
     return NULL;
 }
 
-static av_cold void init_luma(VMAFCPUContext *s, int width)
-{
-    const ADMScale *scale = s->common.adm[0];
-    Luma *luma = &s->luma;
-
-    luma->depth = s->common.depth;
-    ff_vmaf_adm_dsp_init(&luma->dsp, luma->depth);
-    // rows of neighbouring bands do not share sets of a cache
-    luma->stride = FFALIGN(scale->w + 2 * VMAF_PAD / 4, 32) + 16;
-    for (int i = 1; i < ADM_SCALES; i++) {
-        luma->image_stride[i] = FFALIGN(scale[i].width + VMAF_PAD / 4, 16);
-        for (int p = 0; p < PAIR_NB; p++)
-            luma->image[i][p] = alloc(s, scale[i].height * luma->image_stride[i], sizeof(int32_t));
-    }
-    luma->none = alloc(s, luma->stride, sizeof(int32_t));
-    luma->job  = alloc(s, s->nb_jobs, sizeof(*luma->job));
-    for (LumaJob *job = luma->job; job && job < luma->job + s->nb_jobs; job++) {
-        for (int i = 0; i < MOTION_TAPS; i++)
-            job->difference[i] = alloc(s, width, sizeof(int16_t));
-        for (int i = 0; i < 2; i++)
-            job->column[i] = alloc(s, width, sizeof(int32_t));
-        job->scratch = alloc(s, luma->stride, sizeof(int32_t));
-        job->band    = alloc(s, PAIR_NB * ADM_BANDS * luma->stride, sizeof(int32_t));
-        for (int i = 0; i < 3; i++)
-            job->part[i] = alloc(s, VMAF_ADM_ROWS * luma->stride, sizeof(int32_t));
-    }
-}
-
 static av_cold void init_cambi(VMAFCPUContext *s, int model)
 {
     Cambi *cambi = &s->cambi[model];
@@ -1362,7 +895,9 @@ static int config_output(AVFilterLink *outlink)
         (ret = ff_vmaf_config(c, ctx, &s->inputs)) < 0)
         return ret;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    init_luma(s, outlink->w);
+    if ((ret = ff_vmaf_motion_init(&s->motion, c->width, c->depth, s->nb_jobs)) < 0 ||
+        (ret = ff_vmaf_adm_init(&s->adm, c->adm[0], c->depth, s->nb_jobs)) < 0)
+        return ret;
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         if (c->needs_prescale[i])
             init_speed(s, i);
@@ -1389,6 +924,8 @@ static av_cold void uninit(AVFilterContext *ctx)
 
     ff_vmaf_uninit(&s->common, ctx, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
+    ff_vmaf_motion_close(&s->motion);
+    ff_vmaf_adm_close(&s->adm);
     while (s->nb_memory)
         av_free(s->memory[--s->nb_memory]);
     av_freep(&s->memory);

@@ -37,10 +37,6 @@
 #define LARGE          1440     ///< frames with more lines are those of a display with 2160 lines
 #define DIGITS         6        ///< after the point, as libvmaf has them
 
-#define NOISE          0.02     ///< added to each band of ADM, for what the eye does not see
-#define KEPT_SHARE     0.7      ///< of what was kept in adm3; the rest is of what was added
-#define MAX_MOTION     18       ///< more hides no more
-
 #define CAMBI_MIN_SIZE 216      ///< that one side must have
 #define CAMBI_LARGE    (1920 * 1080)    ///< samples of a picture that is measured at half its size
 #define MAX_CAMBI      17
@@ -269,122 +265,6 @@ static int check_names(const VMAFContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-// ---- ADM ----
-
-static int ceil_log2(int n)
-{
-    return n > 1 ? av_log2(n - 1) + 1 : 0;
-}
-
-static void describe_adm(ADMScale scale[ADM_SCALES], enum VMAFCSF of, int w, int h)
-{
-    for (int i = 0; i < ADM_SCALES; i++) {
-        ADMScale *s = &scale[i];
-
-        *s = (ADMScale){ .scale = i, .width = w, .height = h };
-        s->w = w  = (w + 1) / 2;
-        s->h = h  = (h + 1) / 2;
-        s->left   = w * 0.1 - 0.5;
-        s->top    = h * 0.1 - 0.5;
-        s->right  = w - s->left;
-        s->bottom = h - s->top;
-        for (int band = 0; band < ADM_BANDS; band++) {
-            const int is_diagonal = band == ADM_D;
-            const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
-
-            s->csf_weight[band] = csf[of][is_diagonal][i] * unit;
-            for (int part = 0; part < ADM_SUMS; part++) {
-                const int shift = part != ADM_REFERENCE ?
-                                  ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
-                                  i ? ceil_log2(s->right - s->left) : 0;
-
-                s->cube_shifts[part][band] = adm_cube_shifts(i, part, band, shift);
-            }
-        }
-        for (int part = 0; part < ADM_PARTS; part++)
-            s->row_shift[part] = ceil_log2(h);
-        s->row_shift[ADM_REFERENCE] =
-            i ? ceil_log2(s->bottom - s->top)
-              : FFMAX(ceil_log2((s->bottom - s->top) * (s->right - s->left)) - 20, 0);
-    }
-}
-
-/// How strong a part is in a scale: the cube roots of its bands, with those of noise.
-static float adm_strength(const ADMScale *s, const ADMSums *sums, enum VMAFCSF of,
-                          int part, double noise)
-{
-    static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
-    const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
-    float strength[ADM_BANDS];
-
-    for (int band = 0; band < ADM_BANDS; band++) {
-        const int64_t sum = sums->sum_cubed[scale][part][band];
-        const int shift   = s->row_shift[part] + s->cube_shifts[part][band].shift;
-        const int bits    = part == ADM_REFERENCE ? source_bits[scale] : scale ? part_bits[scale]
-                            : band == ADM_D ? 57 : 52;
-        // of float, in libvmaf, where scales but the first are those of a part
-        double mean = (scale && part != ADM_REFERENCE ? (float)sum : (double)sum) /
-                      ldexp(1, bits - shift);
-
-        if (part == ADM_REFERENCE)
-            mean *= pow(csf[of][band == ADM_D][scale], 3);
-        strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
-    }
-    return strength[ADM_H] + strength[ADM_V] + strength[ADM_D];
-}
-
-static void measure_adm(double value[VMAF_NB_VALUES], const ADMScale scale[ADM_SCALES],
-                        const ADMSums *sums, enum VMAFCSF csf)
-{
-    double kept = 0, added = 0, source = 0;
-
-    for (int i = 0; i < ADM_SCALES; i++) {
-        const float k = adm_strength(&scale[i], sums, csf, ADM_RESTORED,   NOISE);
-        const float s = adm_strength(&scale[i], sums, csf, ADM_REFERENCE, NOISE);
-
-        kept   += k;
-        source += s;
-        added  += adm_strength(&scale[i], sums, csf, ADM_ADDITIVE, 0);
-        value[VMAF_ADM_SCALE + i] = (double)k / s;
-    }
-    value[VMAF_ADM2] = kept / source;
-    value[VMAF_AIM]  = added / source;
-    value[VMAF_ADM3] = FFMAX(value[VMAF_ADM2] * KEPT_SHARE +
-                             (1 - value[VMAF_AIM]) * (1 - KEPT_SHARE), 0.5);
-}
-
-// ---- motion ----
-
-/// The change of frame i of a run, with the frames around it.
-static double motion2(const VMAFContext *s, enum VMAFWindow window, int64_t i)
-{
-    const double *sad  = s->sad[window];
-    const int first    = window + 1;
-    const double after = sad[(i + 1) % 4];
-
-    if (i < first)
-        return 0;
-    if (i == s->nb_run - 1)
-        return sad[i % 4];
-    if (window == VMAF_WINDOW_3)
-        return FFMIN(sad[i % 4], after);
-    return i > first ? FFMIN(sad[(i - 1) % 4], after) : after;
-}
-
-/// It follows that of frame i - 1.
-static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
-{
-    const int first     = window + 1;
-    const double before = s->last[window];
-    double now          = motion2(s, window, i);
-
-    // the first ones have none of their own
-    if (i < first)
-        now = s->nb_run > first ? s->sad[window][first] : 0;
-    s->last[window] = now;
-    return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
-}
-
 // ---- CAMBI ----
 
 static av_cold int describe_cambi(CAMBIDims *s, AVFilterContext *ctx, int width,
@@ -601,7 +481,7 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     s->width  = width;
     s->height = height;
     for (int i = 0; i < VMAF_NB_CSF; i++)
-        describe_adm(s->adm[i], i, width, height);
+        ff_vmaf_adm_scales_init(s->adm[i], i, width, height);
     // libvmaf has no half sample of chroma at the end of odd sizes
     for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
         if (s->needs_prescale[i])
@@ -658,10 +538,14 @@ static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const enum VMAFCSF csf  = model->form->csf;
+        const enum VMAFCSF csf = model->form->csf;
+        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[csf], &sums->adm[csf], csf);
         double of_model[VMAF_NB_VALUES] = { 0 };
 
-        measure_adm(of_model, s->adm[csf], &sums->adm[csf], csf);
+        of_model[VMAF_ADM2] = adm.adm2;
+        of_model[VMAF_AIM]  = adm.aim;
+        of_model[VMAF_ADM3] = adm.adm3;
+        memcpy(of_model + VMAF_ADM_SCALE, adm.scale, sizeof(adm.scale));
         of_model[VMAF_CAMBI] = sums->cambi[model->cambi_of];
         memcpy(of_model + VMAF_SPEED_U, sums->speed[model->form->prescale],
                sizeof(sums->speed[0]));
@@ -683,8 +567,7 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
     if (!sad)
         return;
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        s->sad[i][s->nb_run % 4] =
-            s->nb_run <= i ? 0 : FFMIN(sad[i] / 256. / (s->width * s->height), MAX_MOTION);
+        ff_vmaf_motion_add(&s->motion[i], i, s->nb_run, sad[i], s->width, s->height);
     s->nb_run++;
 }
 
@@ -693,8 +576,8 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
     double motion[VMAF_NB_WINDOWS][2];
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
-        motion[i][0] = motion2(s, i, w->run);
-        motion[i][1] = motion3(s, i, w->run);
+        motion[i][0] = ff_vmaf_motion2(&s->motion[i], i, w->run, s->nb_run);
+        motion[i][1] = ff_vmaf_motion3(&s->motion[i], i, w->run, s->nb_run);
     }
     if (!w->is_scored)
         return 0;
@@ -702,7 +585,7 @@ static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
         const VMAFModel *model = &s->model[m];
         const int *of = s->metric_of[m];
 
-        w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
+        w->value[of[VMAF_SAD]]     = s->motion[model->window].sad[w->run % 4];
         w->value[of[VMAF_MOTION2]] = motion[model->window][0];
         w->value[of[VMAF_MOTION3]] = motion[model->window][1];
         w->value[of[VMAF_SCORE]]   = predict(model, (const double[]){

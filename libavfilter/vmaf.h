@@ -36,9 +36,9 @@
 #include "avfilter.h"
 #include "luma.h"
 #include "metric.h"
-#include "vmaf_adm_ops.h"
+#include "vmaf_adm.h"
 #include "vmaf_cambi_ops.h"
-#include "vmaf_motion_ops.h"
+#include "vmaf_integer_motion.h"
 #include "vmaf_speed_ops.h"
 
 /// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
@@ -51,21 +51,6 @@
 
 /// Frames that wait, at most: with the five frame window, the first two wait for the third.
 #define VMAF_MAX_WAITING 3
-
-/// Contrast sensitivities, by the lines of the display and the viewing distance in its heights.
-enum VMAFCSF {
-    VMAF_CSF_3240,              ///< the product of both: 1080 at 3, 2160 at 1.5
-    VMAF_CSF_1080_5H,
-    VMAF_CSF_2160_3H,
-    VMAF_NB_CSF
-};
-
-/// Motion to the frame before, or to the one before that.
-enum VMAFWindow {
-    VMAF_WINDOW_3,
-    VMAF_WINDOW_5,
-    VMAF_NB_WINDOWS
-};
 
 /// Sizes of chroma.
 enum VMAFPrescale {
@@ -161,8 +146,7 @@ typedef struct VMAFContext {
     int nb_waiting;
     /// Frames that follow each other, since the first or the last one that was not compared.
     uint64_t nb_run;
-    double sad[VMAF_NB_WINDOWS][4];     ///< of the last ones of the run: number i is in i % 4
-    double last[VMAF_NB_WINDOWS];       ///< before it is averaged
+    MotionState motion[VMAF_NB_WINDOWS];
 } VMAFContext;
 
 /// The options of a VMAF filter, whose context has it as member.
@@ -241,45 +225,6 @@ size_t ff_vmaf_speed_size(const SpeedDims *s);
 /// @param found in [VMAF_CHROMA][PAIR_NB] planes
 void ff_vmaf_speed_score(const SpeedDims *s, const float *found,
                          double score[VMAF_CHROMA + 1]);
-/// @}
-
-/// @name Loops of ADM, on the CPU
-/// @{
-
-/// Bytes before and after a row, which may be read and written.
-#define VMAF_PAD 64
-
-/// Rows of what coefficients are split to: the weighed parts, band by band; what both mask around a
-/// place, over the bands; and how much more at their own place.
-enum VMAFADMRow {
-    VMAF_ADM_NEAR = ADM_PARTS * ADM_BANDS,
-    VMAF_ADM_HERE = VMAF_ADM_NEAR + ADM_PARTS,
-    VMAF_ADM_ROWS = VMAF_ADM_HERE + ADM_PARTS
-};
-
-/**
- * The first ones of two are for the first scale. Rows of the bands are those of the main picture,
- * in the order of enum ADMBand, then of the reference, stride elements apart. All rows but the
- * lines of frames may be read and written VMAF_PAD bytes before and after.
- */
-typedef struct VMAFADMDSP {
-    /// Filter the columns of four lines of w >= 16 samples to what is low and high. In the first
-    /// scale both are int16_t, and the shift is the depth.
-    void (*split_columns[2])(void *low, void *high, const void *const line[4], int shift, int w);
-    /// Filter a row of these: coefficient x from src[2 * x - 1] on.
-    void (*split_row[2])(int32_t *low, int32_t *high, const void *src, int shift, int w);
-    /// -1 where reference and encode point to the same side, else 0
-    void (*align_row)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
-    /// Split coefficients to the rows of enum VMAFADMRow, stride elements apart.
-    void (*part_row[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                        const int32_t *is_aligned, const uint32_t weight[ADM_BANDS], int w);
-    /// The sum of adm_cube().
-    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *cube,
-                         int w);
-} VMAFADMDSP;
-
-void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth);
-void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP *dsp, int depth);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */

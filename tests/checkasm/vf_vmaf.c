@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "checkasm.h"
-#include "libavfilter/vmaf.h"
+#include "libavfilter/vmaf_adm.h"
 #include "libavutil/common.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem_internal.h"
@@ -32,7 +32,7 @@
 #define NB_BANDS  (PAIR_NB * ADM_BANDS)
 
 static DECLARE_ALIGNED_32(int32_t, src)[NB_BANDS][STRIDE];
-static DECLARE_ALIGNED_32(int32_t, dst)[2][VMAF_ADM_ROWS][STRIDE];
+static DECLARE_ALIGNED_32(int32_t, dst)[2][ADM_ROWS][STRIDE];
 
 static int width, depth;
 
@@ -89,7 +89,7 @@ static void compare(int nb_rows, int bytes)
             checkasm_fail_func("row %d of %d elements, %d bits", i, width, depth);
 }
 
-static void check_columns(const VMAFADMDSP *dsp, int is_next)
+static void check_dwt_vertical(const ADMDSPContext *dsp, int is_next)
 {
     const void *line[4];
 
@@ -97,7 +97,7 @@ static void check_columns(const VMAFADMDSP *dsp, int is_next)
 
     for (int i = 0; i < 4; i++)
         line[i] = src[i] + PAD;
-    if (!check_func(dsp->split_columns[is_next], "vmaf_split_columns_%d_%d", is_next, depth))
+    if (!check_func(dsp->dwt_vertical[is_next], "vmaf_adm_dwt_vertical_%d_%d", is_next, depth))
         return;
     if (is_next)
         set_bands(29);
@@ -114,11 +114,11 @@ static void check_columns(const VMAFADMDSP *dsp, int is_next)
     bench_new(dst[1][0] + PAD, dst[1][1] + PAD, line, depth, 128);
 }
 
-static void check_row(const VMAFADMDSP *dsp, int is_next)
+static void check_dwt_horizontal(const ADMDSPContext *dsp, int is_next)
 {
     declare_func(void, int32_t *low, int32_t *high, const void *src, int shift, int w);
 
-    if (!check_func(dsp->split_row[is_next], "vmaf_split_row_%d", is_next))
+    if (!check_func(dsp->dwt_horizontal[is_next], "vmaf_adm_dwt_horizontal_%d", is_next))
         return;
     set_bands(29);
     for (width = 1; width <= MAX_WIDTH; width++) {
@@ -131,11 +131,11 @@ static void check_row(const VMAFADMDSP *dsp, int is_next)
     bench_new(dst[1][0] + PAD, dst[1][1] + PAD, src[0] + PAD, 16, 128);
 }
 
-static void check_align(const VMAFADMDSP *dsp)
+static void check_angle_flag(const ADMDSPContext *dsp)
 {
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
 
-    if (!check_func(dsp->align_row, "vmaf_align_row"))
+    if (!check_func(dsp->angle_flag, "vmaf_adm_angle_flag"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         set_bands(width & 1 ? 29 : 16);
@@ -146,76 +146,76 @@ static void check_align(const VMAFADMDSP *dsp)
     bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, 128);
 }
 
-static void check_parts(const VMAFADMDSP *dsp, int is_next)
+static void check_decouple(const ADMDSPContext *dsp, int is_next)
 {
     // with the last one, products are just a half of what their shift drops
-    const uint32_t weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
+    const uint32_t csf_weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
                                               is_next ? 154194000 : 32768 };
-    int32_t is_aligned[FFALIGN(MAX_WIDTH, 16)];
+    int32_t angle_flag[FFALIGN(MAX_WIDTH, 16)];
 
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                 const int32_t *is_aligned, const uint32_t *weight, int w);
+                 const int32_t *angle_flag, const uint32_t *csf_weight, int w);
 
-    if (!check_func(dsp->part_row[is_next], "vmaf_part_row_%d", is_next))
+    if (!check_func(dsp->decouple[is_next], "vmaf_adm_decouple_%d", is_next))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         set_bands(is_next ? 29 : 16);
-        for (int i = 0; i < FF_ARRAY_ELEMS(is_aligned); i++)
-            is_aligned[i] = -(int)(rnd() & 1);
-        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, width);
-        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, width);
-        compare(VMAF_ADM_ROWS, 4);
+        for (int i = 0; i < FF_ARRAY_ELEMS(angle_flag); i++)
+            angle_flag[i] = -(int)(rnd() & 1);
+        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        compare(ADM_ROWS, 4);
     }
-    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, 128);
+    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, 128);
 }
 
-static void check_cubes(const VMAFADMDSP *dsp)
+static void check_minkowski_sum(const ADMDSPContext *dsp)
 {
     int32_t *const threshold = src[1] + PAD;
-    ADMCubeShifts cube;
+    ADMCubeShifts shifts;
 
     declare_func(uint64_t, const int32_t *value, const int32_t *threshold,
-                 const ADMCubeShifts *cube, int w);
+                 const ADMCubeShifts *shifts, int w);
 
-    if (!check_func(dsp->cube_row, "vmaf_cube_row"))
+    if (!check_func(dsp->minkowski_sum, "vmaf_adm_minkowski_sum"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         const int scale = rnd() % ADM_SCALES, part = rnd() % ADM_SUMS;
         uint64_t ref, new;
 
-        cube = adm_cube_shifts(scale, part, rnd() % ADM_BANDS, width % 12);
+        shifts = adm_cube_shifts(scale, part, rnd() % ADM_BANDS, width % 12);
         set_bands(part == ADM_REFERENCE && !scale ? 16 : 29);
         // many have nothing that is seen
         for (int i = 0; i < MAX_WIDTH; i++)
-            threshold[i] = part == ADM_REFERENCE ? 0 : i / 16 & 1 ? 1 << 30 >> cube.unit :
-                           (int)(rnd() % (1 << 28 >> cube.unit)) - 27;
-        ref = call_ref(src[0] + PAD, threshold, &cube, width);
-        new = call_new(src[0] + PAD, threshold, &cube, width);
+            threshold[i] = part == ADM_REFERENCE ? 0 : i / 16 & 1 ? 1 << 30 >> shifts.unit :
+                           (int)(rnd() % (1 << 28 >> shifts.unit)) - 27;
+        ref = call_ref(src[0] + PAD, threshold, &shifts, width);
+        new = call_new(src[0] + PAD, threshold, &shifts, width);
         if (ref != new)
             checkasm_fail_func("%d elements, scale %d, part %d: %"PRIu64", not %"PRIu64,
                                width, scale, part, new, ref);
     }
-    bench_new(src[0] + PAD, threshold, &cube, 128);
+    bench_new(src[0] + PAD, threshold, &shifts, 128);
 }
 
 void checkasm_check_vmaf(void)
 {
     static const int depths[] = { 8, 10, 16 };
-    VMAFADMDSP dsp;
+    ADMDSPContext dsp;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(depths); i++) {
         depth = depths[i];
         ff_vmaf_adm_dsp_init(&dsp, depth);
-        check_columns(&dsp, 0);
+        check_dwt_vertical(&dsp, 0);
     }
-    check_columns(&dsp, 1);
+    check_dwt_vertical(&dsp, 1);
     for (int is_next = 0; is_next < 2; is_next++)
-        check_row(&dsp, is_next);
+        check_dwt_horizontal(&dsp, is_next);
     report("wavelet");
-    check_align(&dsp);
+    check_angle_flag(&dsp);
     for (int is_next = 0; is_next < 2; is_next++)
-        check_parts(&dsp, is_next);
+        check_decouple(&dsp, is_next);
     report("parts");
-    check_cubes(&dsp);
+    check_minkowski_sum(&dsp);
     report("sums");
 }
