@@ -275,7 +275,7 @@ static int set_size(AVFilterContext *ctx, int width, int height)
     for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
         s->speed_at[i] = size;
         if (c->needs_prescale[i])
-            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(&c->speed[i]);
+            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_stats_size(&c->speed[i]);
     }
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)

@@ -37,14 +37,6 @@
 #define LARGE          1440     ///< frames with more lines are those of a display with 2160 lines
 #define DIGITS         6        ///< after the point, as libvmaf has them
 
-#define CAMBI_MIN_SIZE 216      ///< that one side must have
-#define CAMBI_LARGE    (1920 * 1080)    ///< samples of a picture that is measured at half its size
-#define MAX_CAMBI      17
-
-#define SPEED_MIN_SIZE 80       ///< the smallest side of chroma, after it is scaled
-#define NOISE_FLOOR    0.1f     ///< of the noise that counts as nothing
-#define MAX_SPEED      45
-
 // ---- models ----
 
 #define PREFIX "vmaf_v1.0.16_"
@@ -75,7 +67,7 @@ static const AVClass model_class = {
 
 static int parse_model(VMAFModel *model, const char *text, void *logctx)
 {
-    const VMAFCambiOptions *cambi = &model->cambi;
+    const CAMBIOptions *cambi = &model->cambi;
     const char *name = "";
     int ret;
 
@@ -180,7 +172,7 @@ static char *log_name(const VMAFModel *model, enum VMAFValue value)
 {
     static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
     static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
-    const VMAFCambiOptions *cambi = &model->cambi;
+    const CAMBIOptions *cambi = &model->cambi;
     const char *name = value_name[value];
     AVBPrint text;
     char *ret;
@@ -265,156 +257,6 @@ static int check_names(const VMAFContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-// ---- CAMBI ----
-
-static av_cold int describe_cambi(CAMBIDims *s, AVFilterContext *ctx, int width,
-                                  int height, int depth, const VMAFCambiOptions *options)
-{
-    int shift, least, most;
-
-    *s = (CAMBIDims){ .width = width, .height = height, .depth = depth };
-    if (options->width && options->height &&
-        options->width <= width && options->height <= height) {
-        s->width  = options->width;
-        s->height = options->height;
-    } else if (options->width || options->height) {
-        // as in libvmaf
-        av_log(ctx, AV_LOG_WARNING, "cambi.enc_width=%d and cambi.enc_height=%d have no effect: "
-               "set both, to no more than %dx%d.\n", options->width, options->height, width, height);
-    }
-    s->anti_dither   = (options->depth ? options->depth : depth) < 10;
-    s->high_res_speedup = s->width * s->height >= CAMBI_LARGE;
-    s->window    = CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
-    if (s->high_res_speedup)
-        s->window = s->window + 1 >> 1;
-    s->window  |= 1;
-    s->mask_index = CAMBI_MASK_SIZE * CAMBI_MASK_SIZE +
-                  3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    most = 375 * 16 * ((1 + s->high_res_speedup) * (CAMBI_MAX_WINDOW + 1) - s->high_res_speedup) /
-           CAMBI_MAX_WINDOW;
-    // the last scale, whose size is rounded up at each step, has at least half a window
-    shift = CAMBI_SCALES - 1 + s->high_res_speedup;
-    least = (s->window / 2 - 1) * (1 << shift) + 1;
-    if (s->width + s->height > most || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
-        FFMIN(s->width, s->height) < least) {
-        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
-               "be at least %d, the shorter one at least %d, and both together at most %d.\n",
-               s->width, s->height, CAMBI_MIN_SIZE, least, most);
-        return AVERROR(EINVAL);
-    }
-    return 0;
-}
-
-av_cold void ff_vmaf_cambi_reciprocals(float *dst, int window)
-{
-    // libvmaf's table has nine decimal digits
-    for (int i = 1; i <= window * window; i++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), "%.9g", 1.0 / i);
-        dst[i] = strtof(text, NULL);
-    }
-}
-
-av_cold void ff_vmaf_cambi_positions(int *dst, int n, int nb)
-{
-    // as libvmaf's steps of float find them
-    const float ratio = (float)n / nb;
-    float at = ratio / 2 - 0.5;
-
-    for (int i = 0; i < nb; i++, at += ratio)
-        dst[i] = at + 0.5;
-}
-
-int ff_vmaf_cambi_top(int nb)
-{
-    return av_clip(0.6 * nb, 1, nb);
-}
-
-double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES])
-{
-    double sum = 0;
-
-    for (int i = 0; i < CAMBI_SCALES; i++)
-        sum += (16 >> i) * mean[i];
-    return FFMIN(sum / (s->window * s->window), MAX_CAMBI);
-}
-
-// ---- SpEED ----
-
-static av_cold int describe_speed(SpeedDims *s, AVFilterContext *ctx, int w, int h,
-                                  enum VMAFPrescale of)
-{
-    const double prescale = (const double[]){ 1, 0.6, 0.5 }[of];
-
-    *s = (SpeedDims){ .chroma_w = w, .chroma_h = h,
-                             .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
-    if (FFMIN(s->w, s->h) < SPEED_MIN_SIZE) {
-        const int min = ceil((SPEED_MIN_SIZE - 0.5) / prescale);
-
-        av_log(ctx, AV_LOG_ERROR, "The model needs chroma of at least %dx%d samples, this has "
-               "%dx%d: scale both inputs, or choose another model.\n", min, min, w, h);
-        return AVERROR(EINVAL);
-    }
-    s->is_scaled = prescale != 1;
-    s->grid_w    = s->w / SPEED_STEP;
-    s->grid_h    = s->h / SPEED_STEP;
-    s->blocks_w  = s->grid_w / SPEED_SIDE;
-    s->nb_blocks = s->blocks_w * (s->grid_h / SPEED_SIDE);
-    s->base_entropy = SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * SPEED_SIGMA_NN)) +
-                                     SPEED_LOG2_2PIE);
-    return 0;
-}
-
-av_cold void ff_vmaf_speed_positions(SpeedPosition *dst, int n, int nb)
-{
-    const float ratio = (float)n / nb;
-
-    for (int i = 0; i < nb; i++) {
-        const float at   = (i + 0.5) * ratio - 0.5;
-        const int before = vmaf_mirror(floor(at), n);
-
-        dst[i] = (SpeedPosition){ before, vmaf_mirror(ceil(at), n), at - before };
-    }
-}
-
-size_t ff_vmaf_speed_size(const SpeedDims *s)
-{
-    return 1 + 2 * s->nb_blocks;
-}
-
-void ff_vmaf_speed_score(const SpeedDims *s, const float *found,
-                         double score[VMAF_CHROMA + 1])
-{
-    float changed[VMAF_CHROMA] = { 0 };
-    int is_known[VMAF_CHROMA];
-
-    for (int i = 0; i < VMAF_CHROMA; i++, found += PAIR_NB * ff_vmaf_speed_size(s)) {
-        const float *main_contrast = found + PAIR_MAIN * ff_vmaf_speed_size(s) + 1;
-        const float *contrast      = found + PAIR_REFERENCE * ff_vmaf_speed_size(s) + 1;
-
-        is_known[i] = !main_contrast[-1] && !contrast[-1];
-        for (int block = 0; block < s->nb_blocks && is_known[i]; block++) {
-            const float r = contrast[s->nb_blocks + block];
-            const float e = main_contrast[s->nb_blocks + block];
-            float before, after;
-
-            if (r < s->base_entropy && e < s->base_entropy)
-                continue;
-            // float on one side and double on the other, in libvmaf
-            before = r * log2((double)(1 + contrast[block]));
-            after  = e * log2(1 + (0.75 * contrast[block] + 0.25 * main_contrast[block]));
-            changed[i] += fabsf(before - after);
-        }
-        score[i] = changed[i] /= s->nb_blocks;
-    }
-    score[2] = is_known[0] == is_known[1] ? (changed[0] + changed[1]) / 2.0
-                                          : changed[!is_known[0]];
-    // NAN becomes the largest score, too
-    for (int i = 0; i < VMAF_CHROMA + 1; i++)
-        score[i] = score[i] < MAX_SPEED ? score[i] : MAX_SPEED;
-}
-
 // ---- score ----
 
 /// The score of CAMBI, SpEED chroma, ADM3 and motion3.
@@ -485,10 +327,10 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     // libvmaf has no half sample of chroma at the end of odd sizes
     for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
         if (s->needs_prescale[i])
-            ret = describe_speed(&s->speed[i], ctx, width >> s->chroma_w, height >> s->chroma_h, i);
+            ret = ff_vmaf_speed_dims_init(&s->speed[i], ctx, width >> s->chroma_w, height >> s->chroma_h, i);
     for (int i = 0; i < s->nb_models && ret >= 0; i++)
         if (s->model[i].cambi_of == i)
-            ret = describe_cambi(&s->cambi[i], ctx, width, height, s->depth, &s->model[i].cambi);
+            ret = ff_vmaf_cambi_dims_init(&s->cambi[i], ctx, width, height, s->depth, &s->model[i].cambi);
     return ret;
 }
 

@@ -37,9 +37,9 @@
 #include "luma.h"
 #include "metric.h"
 #include "vmaf_adm.h"
-#include "vmaf_cambi_ops.h"
+#include "vmaf_cambi.h"
 #include "vmaf_integer_motion.h"
-#include "vmaf_speed_ops.h"
+#include "vmaf_speed.h"
 
 /// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
 #define VMAF_MIN_SIZE 33
@@ -51,21 +51,6 @@
 
 /// Frames that wait, at most: with the five frame window, the first two wait for the third.
 #define VMAF_MAX_WAITING 3
-
-/// Sizes of chroma.
-enum VMAFPrescale {
-    VMAF_PRESCALE_1,
-    VMAF_PRESCALE_06,
-    VMAF_PRESCALE_05,
-    VMAF_NB_PRESCALES
-};
-
-/// The picture that was encoded, if it is not what is shown: 0 for what is.
-typedef struct VMAFCambiOptions {
-    int width, height, depth;
-} VMAFCambiOptions;
-
-#define VMAF_CHROMA 2           ///< planes
 
 /// What tells the models apart.
 typedef struct VMAFForm {
@@ -81,7 +66,7 @@ typedef struct VMAFModel {
     // options
     char *version;
     char *name;                 ///< of the score
-    VMAFCambiOptions cambi;
+    CAMBIOptions cambi;
     int disable_clip, enable_transform;
 
     const VMAFForm *form;
@@ -200,31 +185,6 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uin
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
-/// @}
-
-/// @name The rest of CAMBI
-/// @{
-void ff_vmaf_cambi_reciprocals(float *dst, int window);     ///< [window * window + 1]
-
-/// The nearest of n samples for each of nb.
-void ff_vmaf_cambi_positions(int *dst, int n, int nb);
-
-/// How many of a scale's contrasts count, the largest ones, whose mean makes the score.
-int ff_vmaf_cambi_top(int nb);
-double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES]);
-/// @}
-
-/// @name The rest of SpEED
-/// @{
-void ff_vmaf_speed_positions(SpeedPosition *dst, int n, int nb);
-
-/// How many values are found in a plane: whether it is singular, so that there is no measure; then
-/// the contrasts of all blocks, and their entropies.
-size_t ff_vmaf_speed_size(const SpeedDims *s);
-
-/// @param found in [VMAF_CHROMA][PAIR_NB] planes
-void ff_vmaf_speed_score(const SpeedDims *s, const float *found,
-                         double score[VMAF_CHROMA + 1]);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */
