@@ -20,12 +20,12 @@
  * @file
  * VMAF v1 (v1.0.16): full-reference quality as libvmaf computes it, to the digit
  *
- * Four features go to a regression that was trained on what people said: the detail that the
- * encode kept and added (ADM3), the motion of the source, banding (CAMBI), and the change of
- * chroma's entropy (SpEED). The motion of a frame needs the next one: frames wait for it.
+ * A regression that was trained on subjective scores combines four features: detail loss and additive
+ * impairment (ADM), motion of the reference, banding (CAMBI), and the change of chroma's entropy
+ * (SpEED). The motion of a frame depends on the next one: frames wait for it.
  *
- * All that jobs sum are integers, and what is not is computed in one order: the result is the same
- * for any number of threads.
+ * Slices add up integers, and floats are computed in one order: the result does not depend on the
+ * number of threads.
  */
 
 #include <stdint.h>
@@ -51,7 +51,7 @@ typedef struct VMAFCPUContext {
     PairSync sync;
     VMAFContext common;
 
-    int drained;                        ///< command: delay no frames any more
+    int drained;                        ///< command: frames do not wait any more
     ADMContext adm;
     MotionContext motion;
     SpeedContext speed[VMAF_NB_PRESCALES];
@@ -70,7 +70,7 @@ static const AVOption vmaf_options[] = {
 
 AVFILTER_DEFINE_CLASS(vmaf);
 
-/// Whether a format is measured, or refused with a message and not given chroma, as gray is.
+/// Check that a format is read as it is. Gray is, too, since it shall be refused and not converted.
 static int is_accepted(const AVPixFmtDescriptor *desc)
 {
     const int depth = desc->comp[0].depth;
@@ -80,34 +80,34 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
            desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
 }
 
-// ---- a pair ----
+// ---- pairs ----
 
 static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
-                       const AVFrame *reference)
+                        const AVFrame *reference)
 {
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
     const int chosen  = c->nb_frames % c->n_subsample == 0;
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
-    VMAFSums sums;
+    VMAFPairResult result;
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        if (c->needs_window[i] && c->nb_run > i)
+        if (c->needs_window[i] && c->segment_len > i)
             sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->prev[i], reference);
     for (int i = 0; i < VMAF_NB_CSF && chosen; i++)
         if (c->needs_csf[i])
-            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &sums.adm[i]);
+            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &result.adm[i]);
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])
-            ff_vmaf_speed_extract(&s->speed[i], ctx, encode, reference, sums.speed[i]);
+            ff_vmaf_speed_extract(&s->speed[i], ctx, encode, reference, result.speed[i]);
     for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_of == i)
-            sums.cambi[i] = ff_vmaf_cambi_extract(&s->cambi[i], ctx, encode);
-    ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
+        if (c->model[i].cambi_instance == i)
+            result.cambi[i] = ff_vmaf_cambi_extract(&s->cambi[i], ctx, encode);
+    ff_vmaf_add(c, main, chosen ? &result : NULL, sad);
 }
 
-/// Get a frame in planes and with the depth that are computed with.
-/// @return a reference, NULL if memory is short
+/// Convert a frame to planes of the depth that is compared.
+/// @return a new frame, or a reference if there is nothing to convert; NULL without memory
 static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 {
     static const enum AVPixelFormat planar[][3] = {
@@ -132,7 +132,7 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
         const AVComponentDescriptor *comp = &desc->comp[p];
         const int w = p ? AV_CEIL_RSHIFT(src->width,  desc->log2_chroma_w) : src->width;
         const int h = p ? AV_CEIL_RSHIFT(src->height, desc->log2_chroma_h) : src->height;
-        // full range reaches from end to end, as swscale has it
+        // full range keeps its ends, as in swscale
         const int repeat = !up ? 16 : !p && !luma_is_limited(src, desc) ? 6 : 8;
 
         for (int y = 0; y < h; y++) {
@@ -155,7 +155,7 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 
 // ---- frames ----
 
-/// Pass on the frames that have their scores. @param ended none waits for the next
+/// Output the frames that have their scores. @param ended see ff_vmaf_get()
 static int deliver(AVFilterContext *ctx, int ended)
 {
     VMAFCPUContext *s = ctx->priv;
@@ -173,7 +173,7 @@ static int filter_frames(FFFrameSync *fs)
     AVFilterContext *ctx = fs->parent;
     VMAFCPUContext *s = ctx->priv;
     AVFrame *main, *reference;
-    int nb_waiting, ret = ff_pair_sync_get(&s->sync, &main, &reference);
+    int nb_pending, ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
@@ -194,13 +194,13 @@ static int filter_frames(FFFrameSync *fs)
         s->prev[1] = s->prev[0];
         s->prev[0] = reference;
     } else {
-        // where there is nothing to compare with, the frame passes
+        // without a reference the frame is output unscored
         ff_vmaf_add(&s->common, main, NULL, NULL);
     }
-    nb_waiting = s->common.nb_waiting;
+    nb_pending = s->common.nb_pending;
     ret        = deliver(ctx, 0);
-    // without a frame for the output, the next ones are to be asked for
-    if (s->common.nb_waiting == nb_waiting)
+    // request the next frames if none was output
+    if (s->common.nb_pending == nb_pending)
         ff_filter_set_ready(ctx, 100);
     return ret;
 }
@@ -212,7 +212,7 @@ static int activate(AVFilterContext *ctx)
 
     if (status < 0 && status != FFERROR_NOT_READY)
         return status;
-    // the output has its end already, but that comes after frames that are passed on now
+    // the status of the output is set already, but it follows the frames that are output now
     if ((s->sync.fs.eof || s->drained) && (ret = deliver(ctx, 1)) < 0)
         return ret;
     return status;
@@ -247,7 +247,7 @@ static int config_output(AVFilterLink *outlink)
         if (c->needs_prescale[i])
             ret = ff_vmaf_speed_init(&s->speed[i], &c->speed[i], c->depth);
     for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        if (c->model[i].cambi_of == i)
+        if (c->model[i].cambi_instance == i)
             ret = ff_vmaf_cambi_init(&s->cambi[i], &c->cambi[i], c->width, c->height, nb_slices);
     return ret;
 }

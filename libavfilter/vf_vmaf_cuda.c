@@ -247,7 +247,7 @@ static int launch(AVFilterContext *ctx)
     if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
         return ret;
     for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
+        ret = c->model[i].cambi_instance == i ? launch_cambi(ctx, i) : 0;
     if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 3)) < 0)
         return ret;
     for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
@@ -302,7 +302,7 @@ static int upload_tables(AVFilterContext *ctx)
     if (!t)
         return AVERROR(ENOMEM);
     for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_of == i) {
+        if (c->model[i].cambi_instance == i) {
             ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
             ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  c->cambi[i].width);
             ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, c->cambi[i].height);
@@ -332,7 +332,7 @@ static int setup(AVFilterContext *ctx)
     p->nb_rows = c->adm[0][0].h;
     rows = sizeof(uint64_t) * ADM_SCALES * ADM_SUMS * ADM_BANDS * p->nb_rows;
     for (int i = 0; i < c->nb_models; i++) {
-        if (c->model[i].cambi_of != i)
+        if (c->model[i].cambi_instance != i)
             continue;
         describe_levels(p, &c->cambi[i]);
         cambi = FFMAX(cambi, cambi_size(p));
@@ -422,11 +422,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     VMAFContext *c     = &s->common;
     const Result *result = results;
     const int chosen = result && c->nb_frames % c->n_subsample == 0;
-    VMAFSums sums;
+    VMAFPairResult sums;
     AVFrame *held;
 
     for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_of == i)
+        if (c->model[i].cambi_instance == i)
             sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])

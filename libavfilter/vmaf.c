@@ -17,125 +17,20 @@
  */
 
 #include <assert.h>
+#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
-#include "libavutil/opt.h"
-#include "libavutil/version.h"
+#include "libavutil/pixdesc.h"
 
 #include "vmaf.h"
-#include "vmaf_model_data.h"
 
-#define LARGE          1440     ///< frames with more lines are those of a display with 2160 lines
-#define DIGITS         6        ///< after the point, as libvmaf has them
-
-// ---- models ----
-
-#define PREFIX "vmaf_v1.0.16_"
-
-#define OFFSET(member) offsetof(VMAFModel, member)
-
-static const AVOption model_options[] = {
-    { "version",            "", OFFSET(version), AV_OPT_TYPE_STRING },
-    { "name",               "", OFFSET(name),    AV_OPT_TYPE_STRING, { .str = "vmaf" } },
-    { "cambi.enc_width",    "", OFFSET(cambi.width),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
-    { "cambi.enc_height",   "", OFFSET(cambi.height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
-    { "cambi.enc_bitdepth", "", OFFSET(cambi.depth),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16 },
-    { "disable_clip",       "", OFFSET(disable_clip), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    // no effect: the score of a v1 model is always transformed
-    { "enable_transform",   "", OFFSET(enable_transform), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
-    { NULL }
-};
-
-static const AVClass model_class = {
-    .class_name = "model",
-    .item_name  = av_default_item_name,
-    .option     = model_options,
-    .version    = LIBAVUTIL_VERSION_INT,
-};
-
-/// All that a name may consist of, as it is written to metadata, lines and JSON.
-#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-
-static int parse_model(VMAFModel *model, const char *text, void *logctx)
-{
-    const CAMBIOptions *cambi = &model->cambi;
-    const char *name = "";
-    int ret;
-
-    model->class = &model_class;
-    av_opt_set_defaults(model);
-    if (!model->name)
-        return AVERROR(ENOMEM);
-    if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
-        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
-               "name, cambi.enc_width, cambi.enc_height, cambi.enc_bitdepth, disable_clip and "
-               "enable_transform; for files and other options use the filter libvmaf.\n", text);
-        return ret;
-    }
-    if (!*model->name || model->name[strspn(model->name, NAME_CHARACTERS)]) {
-        av_log(logctx, AV_LOG_ERROR, "A model has the name '%s', which logs cannot contain: use "
-               "letters, digits, '_', '.' and '-' only.\n", model->name);
-        return AVERROR(EINVAL);
-    }
-    if (cambi->width && cambi->width < 180 || cambi->height && cambi->height < 150 ||
-        cambi->depth && cambi->depth < 6) {
-        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width=%d, cambi.enc_height=%d or "
-               "cambi.enc_bitdepth=%d is too small: set at least 180, 150 and 6.\n",
-               cambi->width, cambi->height, cambi->depth);
-        return AVERROR(EINVAL);
-    }
-    if (model->version && av_strstart(model->version, PREFIX, &name) &&
-        av_strstart(name, "hfr_", &name))
-        model->window = VMAF_WINDOW_5;
-    for (int i = 0; i < FF_ARRAY_ELEMS(forms); i++)
-        if (!strcmp(forms[i].name, name))
-            model->form = &forms[i];
-    if (model->form)
-        return 0;
-    av_log(logctx, AV_LOG_ERROR, "Model '%s' has none of the versions " PREFIX "3d0h, " PREFIX
-           "5d0h, " PREFIX "3d0h_2160 and " PREFIX "1d5h_2160, also with hfr_ after " PREFIX
-           "; for others use the filter libvmaf.\n", text);
-    return AVERROR(EINVAL);
-}
-
-/**
- * Parse model=. As in libvmaf's filter, it is split at every '|' before escapes and quotes are read,
- * and empty parts are skipped.
- *
- * @return the number of models, or a negative AVERROR after a message
- */
-static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
-{
-    char *copy = av_strdup(text), *rest = NULL, *part;
-    int nb = 0, ret = copy ? 0 : AVERROR(ENOMEM);
-
-    for (part = copy; ret >= 0 && (part = av_strtok(part, "|", &rest)); part = NULL) {
-        if (nb == VMAF_MAX_MODELS) {
-            av_log(logctx, AV_LOG_ERROR, "There are more than %d models: use another filter for "
-                   "the rest.\n", VMAF_MAX_MODELS);
-            ret = AVERROR(EINVAL);
-            break;
-        }
-        ret = parse_model(&model[nb++], part, logctx);
-    }
-    av_free(copy);
-    if (ret >= 0 && !nb) {
-        av_log(logctx, AV_LOG_ERROR, "model='%s' names no model: write version=NAME.\n", text);
-        ret = AVERROR(EINVAL);
-    }
-    return ret < 0 ? ret : nb;
-}
-
-// ---- options and names ----
+#define DIGITS 6        ///< after the point, as in libvmaf's logs
 
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
 {
@@ -151,7 +46,7 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
         av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
         return AVERROR(EINVAL);
     }
-    if (s->models && (s->nb_models = parse_models(s->model, s->models, ctx)) < 0)
+    if (s->models && (s->nb_models = ff_vmaf_models_parse(s->model, s->models, ctx)) < 0)
         return s->nb_models;
     s->log.filter           = "vmaf";
     s->log.title            = "VMAF";
@@ -161,82 +56,42 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx, &s->nb_frames);
 }
 
-/// Ours of the first model's values. Libvmaf's are made of them.
-static const char *const value_name[VMAF_NB_VALUES] = {
-    "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim", "adm3",
-    "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2", "motion3",
-};
-
-/// The name that libvmaf's logs have for a value.
-static char *log_name(const VMAFModel *model, enum VMAFValue value)
-{
-    static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
-    static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
-    const CAMBIOptions *cambi = &model->cambi;
-    const char *name = value_name[value];
-    AVBPrint text;
-    char *ret;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    if (value == VMAF_SCORE) {
-        av_bprintf(&text, "%s", model->name);
-    } else if (value == VMAF_CAMBI) {
-        av_bprintf(&text, "cambi_hrs_1080_cmxv_17_vlt_0.06");
-        if (cambi->depth)
-            av_bprintf(&text, "_encbd_%d", cambi->depth);
-        if (cambi->height)
-            av_bprintf(&text, "_ench_%d", cambi->height);
-        if (cambi->width)
-            av_bprintf(&text, "_encw_%d", cambi->width);
-    } else if (value <= VMAF_SPEED_UV) {
-        av_bprintf(&text, "%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5", name,
-                   prescale[model->form->prescale]);
-    } else if (value < VMAF_SAD) {
-        av_bprintf(&text, "integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s", name,
-                   model->form->viewing);
-    } else {
-        av_bprintf(&text, value == VMAF_SAD ? "VMAF_integer_feature_%s_score%s" : "integer_%s%s",
-                   name, window[model->window]);
-    }
-    return av_bprint_finalize(&text, &ret) < 0 ? NULL : ret;
-}
-
-// the scores, CAMBI with options of its own, SpEED of each size, ADM of each viewing, both motions
+// scores, CAMBI of each model, SpEED of each size, ADM of each viewing distance, and motion of both windows
 static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
               VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
-              FF_ARRAY_ELEMS(forms) * (VMAF_SAD - VMAF_ADM2) +
+              VMAF_NB_VARIANTS * (VMAF_SAD - VMAF_ADM2) +
               VMAF_NB_WINDOWS * (VMAF_NB_VALUES - VMAF_SAD) <= METRIC_MAX, "METRIC_MAX");
 static_assert(VMAF_MAX_MODELS <= METRIC_MAX_SCORES, "METRIC_MAX_SCORES");
 
-/// Name the values of a model, of which some may be known.
+/// Add the values of a model to the log. Values that another model has, too, are added once.
 static int add_metrics(VMAFContext *s, int m)
 {
     const VMAFModel *model = &s->model[m];
     ScoreMetric *score;
 
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
-        char *known = log_name(model, value);
+        char *name = ff_vmaf_log_name(model, value);
         int i = value == VMAF_SCORE ? s->log.nb_metrics : 0;
 
-        if (!known)
+        if (!name)
             return AVERROR(ENOMEM);
         while (i < s->log.nb_metrics &&
-               (s->metric[i].score_number || strcmp(s->name[i], known)))
+               (s->metric[i].score_number || strcmp(s->name[i], name)))
             i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
-            av_free(known);
+            av_free(name);
             continue;
         }
-        s->name[i]   = known;
-        s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
+        s->name[i]   = name;
+        s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value], .log_name = name,
                                       .digits = DIGITS, .pooled = 1,
                                       .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }
     score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
     score->min   = model->disable_clip ? -INFINITY : 0;
-    score->max   = model->disable_clip ?  INFINITY : model->form->max;
+    score->max   = model->disable_clip ?  INFINITY : model->variant->max;
     score->model = model->version;
     return 0;
 }
@@ -257,41 +112,9 @@ static int check_names(const VMAFContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-// ---- score ----
+// ---- set-up ----
 
-/// The score of CAMBI, SpEED chroma, ADM3 and motion3.
-static double predict(const VMAFModel *model, const double feature[4])
-{
-    double x[4], y = 0, score, ret = 0;
-
-    for (int i = 0; i < 4; i++)
-        x[i] = slope[i + 1] * feature[i] + intercept[i + 1];
-    // without a measure of chroma, luma has to stand for it
-    if ((x[1] - intercept[2]) / slope[2] == 0) {
-        const double adm = (x[2] - intercept[3]) / slope[3];
-
-        x[1] = slope[2] * (-120 * adm + 120) + intercept[2];
-    }
-    for (int n = 0; n < FF_ARRAY_ELEMS(support_vector); n++) {
-        double distance = 0;
-
-        for (int i = 0; i < 4; i++) {
-            const double d = x[i] - support_vector[n].feature[i];
-
-            distance += d * d;
-        }
-        y += support_vector[n].alpha * exp(-GAMMA * distance);
-    }
-    score = (y - RHO - intercept[0]) / slope[0];
-    ret  += model->form->transform[0];
-    ret  += model->form->transform[1] * score;
-    ret  += model->form->transform[2] * score * score;
-    return model->disable_clip ? ret : av_clipd(ret, 0, model->form->max);
-}
-
-// ---- frames ----
-
-/// The depth that samples are measured with.
+/// Return the depth of the samples that are compared, or AVERROR(EINVAL) after a message.
 static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
                         const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference)
 {
@@ -323,14 +146,16 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     s->width  = width;
     s->height = height;
     for (int i = 0; i < VMAF_NB_CSF; i++)
-        ff_vmaf_adm_scales_init(s->adm[i], i, width, height);
+        ff_vmaf_adm_scales_init(s->adm[i], ff_vmaf_adm_csf[i], width, height);
     // libvmaf has no half sample of chroma at the end of odd sizes
     for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
         if (s->needs_prescale[i])
-            ret = ff_vmaf_speed_dims_init(&s->speed[i], ctx, width >> s->chroma_w, height >> s->chroma_h, i);
+            ret = ff_vmaf_speed_dims_init(&s->speed[i], ctx, width >> s->chroma_w,
+                                          height >> s->chroma_h, i);
     for (int i = 0; i < s->nb_models && ret >= 0; i++)
-        if (s->model[i].cambi_of == i)
-            ret = ff_vmaf_cambi_dims_init(&s->cambi[i], ctx, width, height, s->depth, &s->model[i].cambi);
+        if (s->model[i].cambi_instance == i)
+            ret = ff_vmaf_cambi_dims_init(&s->cambi[i], ctx, width, height, s->depth,
+                                          &s->model[i].cambi);
     return ret;
 }
 
@@ -347,25 +172,25 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
     s->chroma_w = main->log2_chroma_w;
     s->chroma_h = main->log2_chroma_h;
     if (!s->nb_models) {
-        const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
-                                             : "version=vmaf_v1.0.16_3d0h";
+        const char *version = ff_vmaf_default_model(height);
 
         av_log(ctx, AV_LOG_INFO, "The model is %s, chosen by the height; libvmaf's default is "
                "another, v0.6.1.\n", strchr(version, '=') + 1);
-        if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
+        if ((s->nb_models = ff_vmaf_models_parse(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
+        int i = 0;
 
         if (s->bitdepth && main->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
-        for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
-            if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
-                break;
-        s->needs_csf[model->form->csf]           = 1;
-        s->needs_prescale[model->form->prescale] = 1;
-        s->needs_window[model->window]           = !s->still;
+        while (memcmp(&s->model[i].cambi, &model->cambi, sizeof(model->cambi)))
+            i++;
+        model->cambi_instance = i;
+        s->needs_csf[model->variant->csf]           = 1;
+        s->needs_prescale[model->variant->prescale] = 1;
+        s->needs_window[model->window]              = !s->still;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
@@ -376,90 +201,94 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
     return ff_vmaf_set_size(s, ctx, width, height);
 }
 
-static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
+// ---- frames ----
+
+/// Compute the values that do not depend on other frames.
+static void pair_values(const VMAFContext *s, double *dst, const VMAFPairResult *result)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const enum VMAFCSF csf = model->form->csf;
-        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[csf], &sums->adm[csf], csf);
-        double of_model[VMAF_NB_VALUES] = { 0 };
+        const enum VMAFCSF csf = model->variant->csf;
+        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[csf], &result->adm[csf],
+                                                      ff_vmaf_adm_csf[csf]);
+        double value[VMAF_NB_VALUES] = {
+            [VMAF_CAMBI] = result->cambi[model->cambi_instance],
+            [VMAF_ADM2]  = adm.adm2, [VMAF_AIM] = adm.aim, [VMAF_ADM3] = adm.adm3,
+        };
 
-        of_model[VMAF_ADM2] = adm.adm2;
-        of_model[VMAF_AIM]  = adm.aim;
-        of_model[VMAF_ADM3] = adm.adm3;
-        memcpy(of_model + VMAF_ADM_SCALE, adm.scale, sizeof(adm.scale));
-        of_model[VMAF_CAMBI] = sums->cambi[model->cambi_of];
-        memcpy(of_model + VMAF_SPEED_U, sums->speed[model->form->prescale],
-               sizeof(sums->speed[0]));
+        memcpy(value + VMAF_ADM_SCALE, adm.scale, sizeof(adm.scale));
+        memcpy(value + VMAF_SPEED_U, result->speed[model->variant->prescale],
+               sizeof(result->speed[0]));
         for (int i = 0; i < VMAF_NB_VALUES; i++)
-            value[s->metric_of[m][i]] = of_model[i];
+            dst[s->metric_of[m][i]] = value[i];
     }
 }
 
-void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad)
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad)
 {
-    VMAFWaiting *w = &s->waiting[s->nb_waiting++];
+    VMAFPending *p = &s->pending[s->nb_pending++];
 
-    w->frame     = frame;
-    w->n         = s->nb_frames++;
-    w->run       = sad ? s->nb_run : -1;
-    w->is_scored = !!sums;
-    if (sums)
-        measure(s, w->value, sums);
+    p->frame       = frame;
+    p->n           = s->nb_frames++;
+    p->segment_pos = sad ? s->segment_len : -1;
+    p->is_scored   = !!result;
+    if (result)
+        pair_values(s, p->value, result);
     if (!sad)
         return;
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        ff_vmaf_motion_add(&s->motion[i], i, s->nb_run, sad[i], s->width, s->height);
-    s->nb_run++;
+        ff_vmaf_motion_add(&s->motion[i], i, s->segment_len, sad[i], s->width, s->height);
+    s->segment_len++;
 }
 
-static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
+/// Add motion to the values of a frame, compute its scores, and log it.
+static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFPending *p)
 {
-    double motion[VMAF_NB_WINDOWS][2];
+    double motion2[VMAF_NB_WINDOWS], motion3[VMAF_NB_WINDOWS];
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
-        motion[i][0] = ff_vmaf_motion2(&s->motion[i], i, w->run, s->nb_run);
-        motion[i][1] = ff_vmaf_motion3(&s->motion[i], i, w->run, s->nb_run);
+        motion2[i] = ff_vmaf_motion2(&s->motion[i], i, p->segment_pos, s->segment_len);
+        motion3[i] = ff_vmaf_motion3(&s->motion[i], i, p->segment_pos, s->segment_len);
     }
-    if (!w->is_scored)
+    if (!p->is_scored)
         return 0;
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
         const int *of = s->metric_of[m];
 
-        w->value[of[VMAF_SAD]]     = s->motion[model->window].sad[w->run % 4];
-        w->value[of[VMAF_MOTION2]] = motion[model->window][0];
-        w->value[of[VMAF_MOTION3]] = motion[model->window][1];
-        w->value[of[VMAF_SCORE]]   = predict(model, (const double[]){
-            w->value[of[VMAF_CAMBI]], w->value[of[VMAF_SPEED_UV]],
-            w->value[of[VMAF_ADM3]],  w->value[of[VMAF_MOTION3]],
+        p->value[of[VMAF_SAD]]     = s->motion[model->window].sad[p->segment_pos % 4];
+        p->value[of[VMAF_MOTION2]] = motion2[model->window];
+        p->value[of[VMAF_MOTION3]] = motion3[model->window];
+        p->value[of[VMAF_SCORE]]   = ff_vmaf_predict(model, (const double[]){
+            p->value[of[VMAF_CAMBI]], p->value[of[VMAF_SPEED_UV]],
+            p->value[of[VMAF_ADM3]],  p->value[of[VMAF_MOTION3]],
         });
     }
-    return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
+    return ff_metric_frame(&s->log, ctx, p->frame, p->n, p->value, 1);
 }
 
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended)
 {
-    VMAFWaiting *w    = s->waiting;
-    const int passes  = w->run < 0;
+    VMAFPending *p     = s->pending;
+    const int bypassed = p->segment_pos < 0;
     int ret = 0;
 
-    if (!s->nb_waiting)
+    if (!s->nb_pending)
         return 0;
-    if (!passes) {
+    if (!bypassed) {
         // the frames after the first ones wait for the next
-        const int64_t last = FFMAX(w->run + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
+        const int64_t last = FFMAX(p->segment_pos + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
 
-        if (!ended && !s->still && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
+        if (!ended && !s->still && s->segment_len <= last && p[s->nb_pending - 1].segment_pos >= 0)
             return 0;
-        ret = score_frame(s, ctx, w);
+        ret = score_frame(s, ctx, p);
     }
-    *frame = w->frame;
-    s->nb_waiting--;
-    memmove(w, w + 1, s->nb_waiting * sizeof(*w));
-    // still=1 makes each frame the first one: vmaf_cuda leaves sad of a window unset that is not needed
-    if (passes || s->still || ended && !s->nb_waiting)
-        s->nb_run = 0;
+    *frame = p->frame;
+    s->nb_pending--;
+    memmove(p, p + 1, s->nb_pending * sizeof(*p));
+    // still=1 makes each frame the first one: vmaf_cuda leaves the SAD of an unused window unset
+    if (bypassed || s->still || ended && !s->nb_pending)
+        s->segment_len = 0;
     if (ret < 0)
         av_frame_free(frame);
     return ret < 0 ? ret : 1;
@@ -469,13 +298,12 @@ void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended)
 {
     AVFrame *frame;
 
-    // where the output has ended early, nobody has asked for these
-    while (s->nb_waiting)
+    // after an early EOF downstream no request is pending for these frames
+    while (s->nb_pending)
         if (ff_vmaf_get(s, ctx, &frame, 1) > 0)
             av_frame_free(&frame);
     ff_metric_uninit(&s->log, ctx, s->nb_frames, ended);
-    for (int m = 0; m < FF_ARRAY_ELEMS(s->model); m++)
-        av_opt_free(&s->model[m]);
+    ff_vmaf_models_free(s->model);
     for (int i = 0; i < METRIC_MAX; i++)
         av_freep(&s->name[i]);
 }

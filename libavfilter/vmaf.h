@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the VMAF filters share: options, models, and all that is computed of the sums over a pair of
- * pictures: features, scores, logs, and the frames that wait for the motion of the next one.
+ * Part of the VMAF filters that does not depend on where frames are: options, scores from the results
+ * of a pair, logs, and frames that wait for the motion of the next one
  */
 
 #ifndef AVFILTER_VMAF_H
@@ -36,76 +36,31 @@
 #include "avfilter.h"
 #include "luma.h"
 #include "metric.h"
-#include "vmaf_adm.h"
-#include "vmaf_cambi.h"
-#include "vmaf_integer_motion.h"
-#include "vmaf_speed.h"
+#include "vmaf_model.h"
 
-/// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
+/// Least width and height for ADM. SpEED and CAMBI need larger pictures, depending on the model.
 #define VMAF_MIN_SIZE 33
 
 #define VMAF_MAX_DEPTH 12
 
-/// The most models of a filter.
-#define VMAF_MAX_MODELS 8
+/// Maximum of pending frames: with the five-frame window, the first two wait for the third.
+#define VMAF_MAX_PENDING 3
 
-/// Frames that wait, at most: with the five frame window, the first two wait for the third.
-#define VMAF_MAX_WAITING 3
-
-/// What tells the models apart.
-typedef struct VMAFForm {
-    const char *name;           ///< in that of a model
-    enum VMAFCSF csf;
-    enum VMAFPrescale prescale;
-    const char *viewing;        ///< of ADM's names
-    double transform[3], max;
-} VMAFForm;
-
-typedef struct VMAFModel {
-    const AVClass *class;
-    // options
-    char *version;
-    char *name;                 ///< of the score
-    CAMBIOptions cambi;
-    int disable_clip, enable_transform;
-
-    const VMAFForm *form;
-    enum VMAFWindow window;
-    int cambi_of;               ///< the first model with the same CAMBI
-} VMAFModel;
-
-/// What a filter's CPU or GPU part hands to the shared part: what the models need of it.
-typedef struct VMAFSums {
+/// Results of a pair from the extractors, as far as the models need them.
+typedef struct VMAFPairResult {
     ADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
     double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< of each plane, and of both
-} VMAFSums;
+} VMAFPairResult;
 
-/// What is reported for each model.
-enum VMAFValue {
-    VMAF_SCORE,
-    VMAF_CAMBI,
-    VMAF_SPEED_U,
-    VMAF_SPEED_V,
-    VMAF_SPEED_UV,
-    VMAF_ADM2,
-    VMAF_AIM,
-    VMAF_ADM3,
-    VMAF_ADM_SCALE,
-    VMAF_SAD = VMAF_ADM_SCALE + ADM_SCALES,
-    VMAF_MOTION2,
-    VMAF_MOTION3,
-    VMAF_NB_VALUES
-};
-
-/// A frame that has been measured, or one that passes.
-typedef struct VMAFWaiting {
+/// Frame that waits for its motion, or behind such a frame.
+typedef struct VMAFPending {
     AVFrame *frame;
-    uint64_t n;                 ///< its number among all frames
-    int64_t run;                ///< its number among those that follow each other, or -1
+    uint64_t n;                 ///< number among all frames
+    int64_t segment_pos;        ///< position in the segment, -1 if it is not compared
     int is_scored;
     double value[METRIC_MAX];
-} VMAFWaiting;
+} VMAFPending;
 
 typedef struct VMAFContext {
     // options
@@ -117,20 +72,19 @@ typedef struct VMAFContext {
     int nb_models;
     int needs_csf[VMAF_NB_CSF], needs_prescale[VMAF_NB_PRESCALES], needs_window[VMAF_NB_WINDOWS];
     ScoreMetric metric[METRIC_MAX];
-    char *name[METRIC_MAX];     ///< in libvmaf's logs
+    char *name[METRIC_MAX];     ///< names in libvmaf's logs
     int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
 
-    int width, height, depth;   ///< that are measured
-    int chroma_w, chroma_h;     ///< log2 of its steps
+    int width, height, depth;   ///< size of the pictures, and bits of the samples that are compared
+    int chroma_w, chroma_h;     ///< log2 of the chroma subsampling
     CAMBIDims cambi[VMAF_MAX_MODELS];
     SpeedDims speed[VMAF_NB_PRESCALES];
     ADMScale adm[VMAF_NB_CSF][ADM_SCALES];
 
-    uint64_t nb_frames;         ///< that the filter was given
-    VMAFWaiting waiting[VMAF_MAX_WAITING];
-    int nb_waiting;
-    /// Frames that follow each other, since the first or the last one that was not compared.
-    uint64_t nb_run;
+    uint64_t nb_frames;         ///< frames added so far
+    VMAFPending pending[VMAF_MAX_PENDING];
+    int nb_pending;
+    uint64_t segment_len;       ///< consecutive compared frames: the segment for motion
     MotionState motion[VMAF_NB_WINDOWS];
 } VMAFContext;
 
@@ -159,31 +113,33 @@ typedef struct VMAFContext {
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
- * Choose a model where none is given, and set up for the configured inputs. Samples of 16 bits are
- * measured as of 12, which is what NVDEC puts there.
+ * Choose a model if none is given, and set up for the configured inputs. Samples of 16 bits are read as
+ * 12 bits, which NVDEC stores in them.
  */
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs);
 
-/// The same for pictures of another size, if the models can measure them.
+/// Set up for pictures of another size, after ff_vmaf_config().
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
 
 /**
- * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
+ * Add a frame. There must be fewer than VMAF_MAX_PENDING pending frames.
  *
- * @param sums of the pair, NULL for a frame that is not chosen
- * @param sad  absolute differences of the blurred frames of the reference, of the windows that are
- *             needed; NULL for a frame that is not compared: motion begins anew after it
+ * @param frame  frame of the main input; becomes the context's
+ * @param result results of the pair, NULL if n_subsample leaves the frame out
+ * @param sad    [VMAF_NB_WINDOWS] see ff_vmaf_motion_extract(); NULL if the frame is not compared:
+ *               motion begins anew after it
  */
-void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad);
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad);
 
 /**
- * Get the next frame, with its score where it has one.
+ * Get the next frame, with its score if it has one.
  *
- * @param ended no frame is to come, or none that follows on these
- * @return 1 with a frame; 0 if there is none, or one that waits for the motion of the next
+ * @param ended whether the segment has ended, so that no frame waits for the next one
+ * @return 1 with a frame; 0 if there is none, or only one that waits for the motion of the next
  */
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
+/// Finish the log and free the context. @param ended whether the inputs have ended
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
 /// @}
 

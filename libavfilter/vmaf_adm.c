@@ -35,16 +35,6 @@
 #define ADM_DLM_WEIGHT   0.7        ///< adm_dlm_weight: share of DLM in adm3, beside AIM
 #define ADM_MIN_VAL      0.5        ///< adm_min_val: least adm3
 
-/// Contrast sensitivity by scale: of horizontal and vertical detail, and of diagonal detail.
-static const float csf_factor[VMAF_NB_CSF][2][ADM_SCALES] = {
-    [VMAF_CSF_3240]    = { { 0.01183,  0.025026, 0.04295,  0.058621 },
-                           { 0.004302, 0.011778, 0.023918, 0.035901 } },
-    [VMAF_CSF_1080_5H] = { { 0.004212, 0.014809, 0.029642, 0.047464 },
-                           { 0.000984, 0.005852, 0.0146,   0.027574 } },
-    [VMAF_CSF_2160_3H] = { { 0.00226,  0.01183,  0.025026, 0.04295  },
-                           { 0.000479, 0.004302, 0.011778, 0.023918 } },
-};
-
 // ---- row functions ----
 
 static const int taps[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
@@ -394,7 +384,7 @@ av_cold void ff_vmaf_adm_close(ADMContext *s)
 
 // ---- features ----
 
-av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], enum VMAFCSF csf, int w, int h)
+av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES], int w, int h)
 {
     for (int i = 0; i < ADM_SCALES; i++) {
         ADMScale *s = &scale[i];
@@ -410,7 +400,7 @@ av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], enum VMAFCSF cs
             const int is_diagonal = band == ADM_D;
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
-            s->csf_weight[band] = csf_factor[csf][is_diagonal][i] * unit;
+            s->csf_weight[band] = csf[is_diagonal][i] * unit;
             for (int part = 0; part < ADM_SUMS; part++) {
                 const int shift = part != ADM_REFERENCE ?
                                   ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
@@ -428,7 +418,7 @@ av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], enum VMAFCSF cs
 }
 
 /// Pool a part of a scale: the cube roots of its bands' sums, with those of the noise.
-static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums, enum VMAFCSF csf, int part,
+static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums, const float csf[2][ADM_SCALES], int part,
                               double noise_weight)
 {
     static const int part_bits[] = { 0, 45, 39, 36 }, reference_bits[] = { 18, 32, 27, 23 };
@@ -445,14 +435,14 @@ static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums, enum VMAFC
                       ldexp(1, bits - shift);
 
         if (part == ADM_REFERENCE)
-            mean *= pow(csf_factor[csf][band == ADM_D][scale], 3);
+            mean *= pow(csf[band == ADM_D][scale], 3);
         pooled[band] = powf(mean, 1 / 3.f) + powf(area * noise_weight, 1 / 3.f);
     }
     return pooled[ADM_H] + pooled[ADM_V] + pooled[ADM_D];
 }
 
 ADMFeatures ff_vmaf_adm_features(const ADMScale scale[ADM_SCALES], const ADMSums *sums,
-                                 enum VMAFCSF csf)
+                                 const float csf[2][ADM_SCALES])
 {
     double num_dlm = 0, num_aim = 0, den = 0;
     ADMFeatures f;

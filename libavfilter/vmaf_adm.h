@@ -33,16 +33,13 @@
 #include "vmaf_adm_ops.h"
 #include "vmaf_cpu.h"
 
-/// Contrast sensitivities, by the lines of the display and the viewing distance in its heights.
-enum VMAFCSF {
-    VMAF_CSF_3240,              ///< product of both: 1080 at 3, 2160 at 1.5
-    VMAF_CSF_1080_5H,
-    VMAF_CSF_2160_3H,
-    VMAF_NB_CSF
-};
-
-/// Set up the scales of pictures of a size, in samples.
-void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], enum VMAFCSF csf, int w, int h);
+/**
+ * Set up the scales of pictures of a size, in samples.
+ *
+ * @param csf contrast sensitivity by scale: of horizontal and vertical detail, and of diagonal detail
+ */
+void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES],
+                             int w, int h);
 
 /// Features of a pair: libvmaf's adm2, aim, adm3 and adm_scale0 to adm_scale3.
 typedef struct ADMFeatures {
@@ -51,7 +48,7 @@ typedef struct ADMFeatures {
 
 /// Pool the sums of a pair (libvmaf's adm_score()).
 ADMFeatures ff_vmaf_adm_features(const ADMScale scale[ADM_SCALES], const ADMSums *sums,
-                                 enum VMAFCSF csf);
+                                 const float csf[2][ADM_SCALES]);
 
 /// Rows that coefficients are decoupled to: the weighted parts, band by band, and their masking.
 enum ADMRow {
