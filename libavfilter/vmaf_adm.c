@@ -27,8 +27,8 @@
 #include "libavutil/error.h"
 #include "libavutil/macros.h"
 
-#include "cuda/shared.h"
 #include "filters.h"
+#include "shared_arith.h"
 #include "vmaf_adm.h"
 
 #define ADM_NOISE_WEIGHT 0.02       ///< adm_noise_weight of the v1 models

@@ -35,7 +35,7 @@
 
 #include <stdint.h>
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 #include "vmaf_ops.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)

@@ -30,8 +30,8 @@
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 
-#include "cuda/shared.h"
 #include "filters.h"
+#include "shared_arith.h"
 #include "vmaf_cambi.h"
 
 #define CAMBI_MIN_SIZE 216              ///< least size of the longer side

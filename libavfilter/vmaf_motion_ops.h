@@ -26,7 +26,7 @@
 #ifndef AVFILTER_VMAF_MOTION_OPS_H
 #define AVFILTER_VMAF_MOTION_OPS_H
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 #include "vmaf_ops.h"
 
 #define MOTION_TAPS 5               ///< taps of the blur

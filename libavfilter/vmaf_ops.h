@@ -24,7 +24,7 @@
 #ifndef AVFILTER_VMAF_OPS_H
 #define AVFILTER_VMAF_OPS_H
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 
 #if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <float.h>

@@ -25,8 +25,8 @@
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 
-#include "cuda/shared.h"
 #include "filters.h"
+#include "shared_arith.h"
 #include "vmaf_speed.h"
 
 #define SPEED_MIN_SIZE 80       ///< least side of a scaled plane, in samples
