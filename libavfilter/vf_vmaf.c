@@ -91,18 +91,27 @@ static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *enco
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
     VMAFPairResult result;
 
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        if (c->needs_window[i] && c->segment_len > i)
-            sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->prev[i], reference);
-    for (int i = 0; i < VMAF_NB_CSF && chosen; i++)
-        if (c->needs_csf[i])
-            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &result.adm[i]);
-    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
-        if (c->needs_prescale[i])
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (!chosen && pass->feature != VMAF_FEATURE_MOTION)
+            continue;
+        switch (pass->feature) {
+        case VMAF_FEATURE_SPEED:
             ff_vmaf_speed_extract(&s->speed[i], ctx, encode, reference, result.speed[i]);
-    for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_instance == i)
+            break;
+        case VMAF_FEATURE_CAMBI:
             result.cambi[i] = ff_vmaf_cambi_extract(&s->cambi[i], ctx, encode);
+            break;
+        case VMAF_FEATURE_ADM:
+            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &result.adm[i]);
+            break;
+        case VMAF_FEATURE_MOTION:
+            if (c->segment_len > i)
+                sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->prev[i], reference);
+            break;
+        }
+    }
     ff_vmaf_add(c, main, chosen ? &result : NULL, sad);
 }
 
@@ -243,12 +252,14 @@ static int config_output(AVFilterLink *outlink)
     if ((ret = ff_vmaf_motion_init(&s->motion, c->width, c->depth, nb_slices)) < 0 ||
         (ret = ff_vmaf_adm_init(&s->adm, c->adm[0], c->depth, nb_slices)) < 0)
         return ret;
-    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
-        if (c->needs_prescale[i])
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && ret >= 0; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_SPEED)
             ret = ff_vmaf_speed_init(&s->speed[i], &c->speed[i], c->depth);
-    for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        if (c->model[i].cambi_instance == i)
+        else if (pass->feature == VMAF_FEATURE_CAMBI)
             ret = ff_vmaf_cambi_init(&s->cambi[i], &c->cambi[i], c->width, c->height, nb_slices);
+    }
     return ret;
 }
 

@@ -145,18 +145,45 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
 
     s->width  = width;
     s->height = height;
+    // the sizes of the first ones are used for all
     for (int i = 0; i < VMAF_NB_CSF; i++)
         ff_vmaf_adm_scales_init(s->adm[i], ff_vmaf_adm_csf[i], width, height);
-    // libvmaf has no half sample of chroma at the end of odd sizes
-    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
-        if (s->needs_prescale[i])
+    for (const VMAFPass *pass = s->pass; pass < s->pass + s->nb_passes && ret >= 0; pass++) {
+        const int i = pass->instance;
+
+        // libvmaf has no half sample of chroma at the end of odd sizes
+        if (pass->feature == VMAF_FEATURE_SPEED)
             ret = ff_vmaf_speed_dims_init(&s->speed[i], ctx, width >> s->chroma_w,
                                           height >> s->chroma_h, i);
-    for (int i = 0; i < s->nb_models && ret >= 0; i++)
-        if (s->model[i].cambi_instance == i)
+        else if (pass->feature == VMAF_FEATURE_CAMBI)
             ret = ff_vmaf_cambi_dims_init(&s->cambi[i], ctx, width, height, s->depth,
                                           &s->model[i].cambi);
+    }
     return ret;
+}
+
+/// Return the instance of a feature that a model needs.
+static int feature_instance(const VMAFModel *model, enum VMAFFeature feature)
+{
+    switch (feature) {
+    case VMAF_FEATURE_SPEED: return model->variant->prescale;
+    case VMAF_FEATURE_CAMBI: return model->cambi_instance;
+    case VMAF_FEATURE_ADM:   return model->variant->csf;
+    default:                 return model->window;
+    }
+}
+
+static void init_passes(VMAFContext *s)
+{
+    for (int feature = 0; feature < VMAF_NB_FEATURES - s->still; feature++)
+        for (int instance = 0; instance < VMAF_MAX_MODELS; instance++) {
+            int m = 0;
+
+            while (m < s->nb_models && feature_instance(&s->model[m], feature) != instance)
+                m++;
+            if (m < s->nb_models)
+                s->pass[s->nb_passes++] = (VMAFPass){ feature, instance };
+        }
 }
 
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs)
@@ -191,9 +218,11 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
         s->needs_csf[model->variant->csf]           = 1;
         s->needs_prescale[model->variant->prescale] = 1;
         s->needs_window[model->window]              = !s->still;
+        s->has_window_5 |= model->window == VMAF_WINDOW_5;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
+    init_passes(s);
     if ((ret = check_names(s, ctx)) < 0)
         return ret;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
@@ -277,7 +306,7 @@ int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended
         return 0;
     if (!bypassed) {
         // the frames after the first ones wait for the next
-        const int64_t last = FFMAX(p->segment_pos + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
+        const int64_t last = FFMAX(p->segment_pos + 1, s->has_window_5 ? 2 : 1);
 
         if (!ended && !s->still && s->segment_len <= last && p[s->nb_pending - 1].segment_pos >= 0)
             return 0;

@@ -46,6 +46,23 @@
 /// Maximum of pending frames: with the five-frame window, the first two wait for the third.
 #define VMAF_MAX_PENDING 3
 
+/// Features with an extractor.
+enum VMAFFeature {
+    VMAF_FEATURE_SPEED,
+    VMAF_FEATURE_CAMBI,
+    VMAF_FEATURE_ADM,
+    VMAF_FEATURE_MOTION,        ///< the last one, which still=1 leaves out
+    VMAF_NB_FEATURES
+};
+
+/// Pass of an extractor over each pair.
+typedef struct VMAFPass {
+    enum VMAFFeature feature;
+    int instance;               ///< enum VMAFPrescale, a model, enum VMAFCSF or enum VMAFWindow
+} VMAFPass;
+
+#define VMAF_MAX_PASSES (VMAF_NB_PRESCALES + VMAF_MAX_MODELS + VMAF_NB_CSF + VMAF_NB_WINDOWS)
+
 /// Results of a pair from the extractors, as far as the models need them.
 typedef struct VMAFPairResult {
     ADMSums adm[VMAF_NB_CSF];
@@ -71,6 +88,9 @@ typedef struct VMAFContext {
     VMAFModel model[VMAF_MAX_MODELS];
     int nb_models;
     int needs_csf[VMAF_NB_CSF], needs_prescale[VMAF_NB_PRESCALES], needs_window[VMAF_NB_WINDOWS];
+    VMAFPass pass[VMAF_MAX_PASSES];     ///< ordered by feature and instance
+    int nb_passes;
+    int has_window_5;           ///< whether motion is measured over five frames
     ScoreMetric metric[METRIC_MAX];
     char *name[METRIC_MAX];     ///< names in libvmaf's logs
     int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
