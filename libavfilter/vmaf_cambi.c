@@ -21,115 +21,77 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
+#include "libavutil/cpu.h"
 #include "libavutil/error.h"
 #include "libavutil/intfloat.h"
-#include "libavutil/intmath.h"
-#include "libavutil/intreadwrite.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 
 #include "filters.h"
 #include "shared_arith.h"
 #include "vmaf_cambi.h"
+#include "vmaf_cambi_template.c"
 
 #define CAMBI_MIN_SIZE 216              ///< least size of the longer side
 #define CAMBI_MAX_VAL  17               ///< cambi_max_val of the v1 models
 #define CAMBI_HIGH_RES (1920 * 1080)    ///< cambi_high_res_speedup: samples of a frame
 
-#define VECTOR         16               ///< elements that are processed together
-#define MASKED         (1 << 15)        ///< set in samples inside the spatial mask: they may be banding
+av_cold void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp)
+{
+    *dsp = row_functions;
+#if HAVE_AVX2
+    if (av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
+        ff_vmaf_cambi_dsp_init_avx2(dsp);
+#endif
+}
 
 // ---- image and mask ----
 
-/// Copy every sample, or every second one.
-static av_always_inline void subsample(uint16_t *restrict dst, const uint16_t *restrict src,
-                                       int step, int w)
+/// Copy every sample of a row, or every second one.
+static void subsample(const CAMBIContext *s, uint16_t *dst, const uint16_t *src, int step, int w)
 {
     if (step == 1)
         memcpy(dst, src, w * sizeof(*dst));
-    for (int x = 0; step == 2 && x < w; x++)
-        dst[x] = src[2 * x];
+    else
+        s->dsp.subsample(dst, src, w);
 }
 
 /// Read row y of the encode, with 10 bits.
-static av_always_inline void source_row(const CAMBIContext *s, CAMBISlice *slice, int y)
+static void get_source(const CAMBIContext *s, CAMBISlice *slice, int y)
 {
-    const uint8_t *src8   = s->frame->data[0] + (s->src_y ? s->src_y[y] : y) *
-                            (ptrdiff_t)s->frame->linesize[0];
-    const uint16_t *src16 = (const uint16_t *)src8;
     uint16_t *dst = slice->source[y & 1];
-    const int w = s->dims.width, depth = s->dims.depth;
+    const int w   = s->dims.width;
 
-    if (depth == 8) {
-        for (int x = 0; x < w; x++)
-            dst[x] = cambi_to_10bit(src8[s->src_x ? s->src_x[x] : x], 8);
-    } else {
-        for (int x = 0; x < w; x++)
-            dst[x] = get_sample(src16, s->src_x ? s->src_x[x] : x, depth);
-        for (int x = 0; x < w && depth > 10; x++)
-            dst[x] = cambi_to_10bit(dst[x], depth);
-    }
+    s->dsp.source(dst, s->frame->data[0] + (s->src_y ? s->src_y[y] : y) *
+                                           (ptrdiff_t)s->frame->linesize[0],
+                  s->src_x, s->dims.depth, w);
     dst[w] = dst[w - 1];
 }
 
 /// Make row y of the image: libvmaf's anti_dithering_filter(). Reads row y + 1 of the encode.
-static av_always_inline void image_row(const CAMBIContext *s, CAMBISlice *slice, int y)
+static void get_image(const CAMBIContext *s, CAMBISlice *slice, int y)
 {
-    uint16_t *restrict dst = slice->row[y & 1];
-    const uint16_t *above  = slice->source[y & 1], *below = above;
+    uint16_t *dst = slice->row[y & 1];
+    const uint16_t *above = slice->source[y & 1], *below = above;
     const int w = s->dims.width;
 
     if (y + 1 < s->dims.height) {
-        source_row(s, slice, y + 1);
+        get_source(s, slice, y + 1);
         below = slice->source[(y + 1) & 1];
     }
-    // 16 bits are enough for four samples of 10
     if (s->dims.anti_dither)
-        for (int x = 0; x < w; x++)
-            dst[x] = (uint16_t)(above[x] + above[x + 1] + below[x] + below[x + 1]) >> 2;
+        s->dsp.anti_dither(dst, above, below, w);
     else
         memcpy(dst, above, w * sizeof(*dst));
     dst[w] = dst[w - 1];
 }
 
-/// Replace the oldest row of zero derivatives, and update the sums over the columns.
-static av_always_inline void zero_derivative_row(uint8_t *restrict nb_zero_derivative,
-                                                 uint8_t *restrict zero_derivative,
-                                                 const uint16_t *restrict row,
-                                                 const uint16_t *restrict below,
-                                                 int is_inside, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const uint8_t is_zero = (row[x] == row[x + 1]) & (row[x] == below[x]) & is_inside;
-
-        nb_zero_derivative[x] += is_zero - zero_derivative[x];
-        zero_derivative[x]     = is_zero;
-    }
-}
-
-/// Mark the samples around which enough derivatives are zero (libvmaf's get_spatial_mask()).
-static av_always_inline void mask_row(const CAMBIContext *s, uint16_t *restrict dst,
-                                      uint8_t *restrict mask,
-                                      const uint8_t *restrict nb_zero_derivative, int step, int w)
-{
-    const uint8_t mask_index = s->dims.mask_index;
-
-    for (int x = 0; x < s->dims.width; x++) {
-        const uint8_t *at = nb_zero_derivative + x;
-        const uint8_t sum = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
-
-        mask[x] = sum > mask_index;
-    }
-    for (int x = 0; step == 1 && x < w; x++)
-        dst[x] |= mask[x] * MASKED;
-    for (int x = 0; step == 2 && x < w; x++)
-        dst[x] |= mask[2 * x] * MASKED;
-}
-
 /// Make the image of the first scale, with its mask.
-static av_always_inline int image_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int image_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const CAMBIContext *s = arg;
     CAMBISlice *slice = &s->slice[jobnr];
@@ -141,76 +103,48 @@ static av_always_inline int image_slice(AVFilterContext *ctx, void *arg, int job
     for (int i = 0; i < CAMBI_MASK_SIZE; i++)
         memset(slice->zero_derivative[i], 0, s->dims.width);
     memset(slice->nb_zero_derivative, 0, s->dims.width);
-    source_row(s, slice, first);
-    image_row(s, slice, first);
+    get_source(s, slice, first);
+    get_image(s, slice, first);
     for (int y = first; y <= last; y++) {
         const uint16_t *row = slice->row[y & 1];
         const int done = y - CAMBI_MASK_SIZE / 2;
 
         if (y + 1 < height)
-            image_row(s, slice, y + 1);
-        zero_derivative_row(slice->nb_zero_derivative, slice->zero_derivative[y % CAMBI_MASK_SIZE],
-                            row, y + 1 < height ? slice->row[(y + 1) & 1] : row, y < height,
-                            s->dims.width);
+            get_image(s, slice, y + 1);
+        s->dsp.zero_derivative(slice->nb_zero_derivative,
+                               slice->zero_derivative[y % CAMBI_MASK_SIZE], row,
+                               y + 1 < height ? slice->row[(y + 1) & 1] : row, y < height,
+                               s->dims.width);
         if (y % step == 0 && y / step >= begin && y / step < end)
-            subsample(s->dst + y / step * (size_t)w, row, step, w);
+            subsample(s, s->dst + y / step * (size_t)w, row, step, w);
         if (done >= begin * step && done % step == 0)
-            mask_row(s, s->dst + done / step * (size_t)w, slice->mask, slice->nb_zero_derivative,
-                     step, w);
+            s->dsp.mask(s->dst + done / step * (size_t)w, slice->mask, slice->nb_zero_derivative,
+                        s->dims.mask_index, step, w);
     }
     return 0;
 }
 
 // ---- scales ----
 
-static av_always_inline void mode3_row(uint16_t *restrict dst, const uint16_t *restrict a,
-                                       const uint16_t *restrict b, const uint16_t *restrict c,
-                                       int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = cambi_mode3(a[x] & ~MASKED, b[x] & ~MASKED, c[x] & ~MASKED) |
-                 (b[x] & MASKED);
-}
-
 /// Make row y of the current scale: subsample the previous one, and filter the row.
-static av_always_inline void horizontal_mode_row(const CAMBIContext *s, const CAMBISlice *slice,
-                                                 int y)
+static void get_mode(const CAMBIContext *s, const CAMBISlice *slice, int y)
 {
     uint16_t *dst = slice->mode[y % 3], *row = slice->source[0];
     const int w   = s->w;
 
-    subsample(row, s->src + y * s->step * (size_t)s->src_w, s->step, w);
+    subsample(s, row, s->src + y * s->step * (size_t)s->src_w, s->step, w);
     dst[0]     = row[0];
     dst[w - 1] = row[w - 1];
-    mode3_row(dst + 1, row, row + 1, row + 2, w - 2);
+    s->dsp.mode3(dst + 1, row, row + 1, row + 2, w - 2);
 }
 
-/// Return the bin of a sample: CAMBI_V_BAND_SIZE if it is not masked, too dark or too bright.
-static av_always_inline uint16_t hist_bin(uint16_t sample)
-{
-    const uint16_t value = sample - (MASKED | CAMBI_V_BAND_BASE);
-
-    return FFMIN(value, CAMBI_V_BAND_SIZE);
-}
-
-/// Find the starts of segments: consecutive samples of one bin. One more is behind the row.
-static av_always_inline void find_segments(uint8_t *restrict is_start,
-                                           const uint16_t *restrict row, int w)
-{
-    AV_WN64(is_start + (w & ~7), 0);
-    for (int x = 1; x < w; x++)
-        is_start[x] = hist_bin(row[x]) != hist_bin(row[x - 1]);
-    is_start[0] = 0;
-    is_start[w] = 1;
-}
-
-static av_always_inline size_t start_stride(int w)
+static size_t start_stride(int w)
 {
     return (w & ~7) + 8;
 }
 
 /// Subsample the previous scale, and apply the mode filter (libvmaf's filter_mode()).
-static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const CAMBIContext *s   = arg;
     const CAMBISlice *slice = &s->slice[jobnr];
@@ -218,94 +152,30 @@ static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jo
     const int w = s->w;
 
     for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
-        horizontal_mode_row(s, slice, y);
+        get_mode(s, slice, y);
     for (int y = begin; y < end; y++) {
         uint16_t *row = s->dst + y * (size_t)w;
 
         if (y + 1 < s->h)
-            horizontal_mode_row(s, slice, y + 1);
+            get_mode(s, slice, y + 1);
         if (y && y < s->h - 1)
-            mode3_row(row, slice->mode[(y + 2) % 3], slice->mode[y % 3], slice->mode[(y + 1) % 3],
-                      w);
+            s->dsp.mode3(row, slice->mode[(y + 2) % 3], slice->mode[y % 3],
+                         slice->mode[(y + 1) % 3], w);
         else
-            subsample(row, s->src + y * s->step * (size_t)s->src_w, s->step, w);
-        find_segments(s->is_start + y * start_stride(w), row, w);
+            subsample(s, row, s->src + y * s->step * (size_t)s->src_w, s->step, w);
+        s->dsp.segment(s->is_start + y * start_stride(w), row, w);
     }
     return 0;
 }
 
-/**
- * Add a segment of length samples to the histograms of the windows that overlap with it, or subtract
- * it.
- *
- * @param hist   the segment's bin of these windows
- * @param nb     number of windows
- * @param length number of samples, at most the size of a window
- */
-static av_always_inline void hist_add_run(uint16_t *restrict hist, const int16_t *restrict ramp,
-                                          int nb, int length, int sign)
+/// Add row y to the histograms, or subtract it.
+static void add_row(const CAMBIContext *s, CAMBISlice *slice, int y, int sign)
 {
-    for (int x = 0; x < FFALIGN(nb, VECTOR); x++) {
-        const int16_t from_end   = nb + 1 - ramp[x];
-        const int16_t nb_samples = FFMIN3(ramp[x], from_end, (int16_t)length);
-
-        hist[x] += sign * FFMAX(nb_samples, 0);
-    }
+    s->dsp.hist(slice->hist, s->hist_stride, s->ramp, s->dst + y * (size_t)s->w,
+                s->is_start + y * start_stride(s->w), s->dims.window, sign, s->w);
 }
 
-/// Update the c-values of n samples by those of one difference.
-static av_always_inline void c_value_row(float *restrict dst, float *restrict factor,
-                                         const uint16_t *restrict hist,
-                                         const uint16_t *restrict above,
-                                         const uint16_t *restrict below,
-                                         const float *restrict reciprocal, int diff, int n)
-{
-    for (int x = 0; x < FFALIGN(n, VECTOR); x++)
-        factor[x] = reciprocal[hist[x] + FFMAX(above[x], below[x])];
-    for (int x = 0; x < FFALIGN(n, VECTOR); x++) {
-        const float c = diff * hist[x] * FFMAX(above[x], below[x]) * factor[x];
-
-        dst[x] = FFMAX(dst[x], c);
-    }
-}
-
-/// Append the c-values of a segment.
-static av_always_inline void c_value_segment(const CAMBIContext *s, CAMBISlice *slice,
-                                             const uint16_t *restrict hist, int value, int n)
-{
-    float *dst = slice->c_values + slice->nb_c_values;
-
-    memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
-    for (int diff = 1; diff <= CAMBI_NUM_DIFFS; diff++)
-        if (tvi_visible(value, diff))
-            c_value_row(dst, slice->factor, hist, hist + diff * s->hist_stride,
-                        hist - diff * s->hist_stride, s->reciprocal, diff, n);
-    slice->nb_c_values += n;
-}
-
-/// Add a row to the histograms or subtract it (sign 1 or -1), or compute its c-values (sign 0).
-static av_always_inline void segments_row(const CAMBIContext *s, CAMBISlice *slice, int y,
-                                          int sign)
-{
-    const uint16_t *row     = s->dst + y * (size_t)s->w;
-    const uint8_t *is_start = s->is_start + y * start_stride(s->w);
-    const int window = s->dims.window;
-
-    for (int x = 0, start = 0; x <= s->w; x += 8)
-        for (uint64_t starts = AV_RL64(is_start + x); starts; starts &= starts - 1) {
-            const int end  = x + (ff_ctzll(starts) >> 3), n = end - start;
-            const int bin  = hist_bin(row[start]);
-            uint16_t *hist = slice->hist + (bin + CAMBI_NUM_DIFFS) * (size_t)s->hist_stride + start;
-
-            if (bin < CAMBI_V_BAND_SIZE && sign)
-                hist_add_run(hist, s->ramp, n + window - 1, FFMIN(n, window), sign);
-            else if (bin < CAMBI_V_BAND_SIZE)
-                c_value_segment(s, slice, hist + window / 2, bin + CAMBI_V_BAND_BASE, n);
-            start = end;
-        }
-}
-
-static av_always_inline int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const CAMBIContext *s = arg;
     CAMBISlice *slice = &s->slice[jobnr];
@@ -316,19 +186,20 @@ static av_always_inline int c_value_slice(AVFilterContext *ctx, void *arg, int j
     // all histograms are zero again at the end
     slice->nb_c_values = 0;
     for (int y = first; y < last + window; y++) {
+        const int centre = y - radius;
+
         if (y - window >= first)
-            segments_row(s, slice, y - window, -1);
+            add_row(s, slice, y - window, -1);
         if (y < last)
-            segments_row(s, slice, y, 1);
-        if (y - radius >= begin && y - radius < end)
-            segments_row(s, slice, y - radius, 0);
+            add_row(s, slice, y, 1);
+        if (centre >= begin && centre < end)
+            slice->nb_c_values +=
+                s->dsp.c_value(slice->c_values + slice->nb_c_values, slice->factor, slice->hist,
+                               s->hist_stride, s->reciprocal, s->dst + centre * (size_t)s->w,
+                               s->is_start + centre * start_stride(s->w), window, s->w);
     }
     return 0;
 }
-
-SLICE_FORMS(image_slice)
-SLICE_FORMS(filter_slice)
-SLICE_FORMS(c_value_slice)
 
 /// Return the mean of a scale's largest c-values. Their sum is exact in any order.
 static double topk_mean(const CAMBIContext *s, int nb_jobs)
@@ -395,6 +266,7 @@ av_cold int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width
 
     s->dims      = *dims;
     s->nb_slices = nb_slices;
+    ff_vmaf_cambi_dsp_init(&s->dsp);
     ff_vmaf_cambi_reciprocals(s->reciprocal, dims->window);
     s->hist_stride = FFALIGN(w + dims->window + VECTOR, 32);
     s->ramp = vmaf_buffer_alloc(b, s->hist_stride, sizeof(*s->ramp));
@@ -430,7 +302,7 @@ double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFram
     s->w     = DIV_UP(s->dims.width,  s->step);
     s->h     = DIV_UP(s->dims.height, s->step);
     nb_jobs  = FFMIN(s->nb_slices, s->h);
-    EXECUTE(ctx, image_slice, s, nb_jobs);
+    ff_filter_execute(ctx, image_slice, s, NULL, nb_jobs);
     for (int scale = 0; scale < CAMBI_SCALES; scale++) {
         s->src   = s->image[!(scale & 1)];
         s->dst   = s->image[scale & 1];
@@ -439,8 +311,8 @@ double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFram
         s->w     = DIV_UP(s->w, s->step);
         s->h     = DIV_UP(s->h, s->step);
         nb_jobs  = FFMIN(s->nb_slices, s->h);
-        EXECUTE(ctx, filter_slice, s, nb_jobs);
-        EXECUTE(ctx, c_value_slice, s, nb_jobs);
+        ff_filter_execute(ctx, filter_slice, s, NULL, nb_jobs);
+        ff_filter_execute(ctx, c_value_slice, s, NULL, nb_jobs);
         mean[scale] = topk_mean(s, nb_jobs);
     }
     return ff_vmaf_cambi_score(&s->dims, mean);

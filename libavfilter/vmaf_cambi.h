@@ -24,6 +24,7 @@
 #ifndef AVFILTER_VMAF_CAMBI_H
 #define AVFILTER_VMAF_CAMBI_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "libavutil/frame.h"
@@ -54,6 +55,43 @@ int ff_vmaf_cambi_top(int nb);
 /// Compute the score from the mean of the pooled c-values of each scale.
 double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES]);
 
+#define CAMBI_MASKED (1 << 15)  ///< set in samples inside the spatial mask: they may be banding
+
+/**
+ * Row functions, of w samples. Buffers may be read and written VMAF_PAD bytes before and after; rows of
+ * frames may not.
+ */
+typedef struct CAMBIDSPContext {
+    /// Read a row with 10 bits. src_x: source column of each sample, NULL if equal.
+    void (*source)(uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w);
+    /// Average 2x2 samples.
+    void (*anti_dither)(uint16_t *dst, const uint16_t *above, const uint16_t *below, int w);
+    /// Copy every second sample.
+    void (*subsample)(uint16_t *dst, const uint16_t *src, int w);
+    /// Replace the oldest row of zero derivatives, and update the sums over the columns.
+    void (*zero_derivative)(uint8_t *nb_zero_derivative, uint8_t *zero_derivative,
+                            const uint16_t *row, const uint16_t *below, int is_inside, int w);
+    /// Set CAMBI_MASKED in the samples around which more than mask_index derivatives are zero
+    /// (libvmaf's get_spatial_mask()). step: 2 if dst is subsampled. mask: scratch, step * w bytes
+    void (*mask)(uint16_t *dst, uint8_t *mask, const uint8_t *nb_zero_derivative,
+                 uint8_t mask_index, int step, int w);
+    /// Apply cambi_mode3(); CAMBI_MASKED is that of b.
+    void (*mode3)(uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c, int w);
+    /// Find the starts of segments: consecutive samples of one value. Sets [w] as well, as the end of
+    /// the last one.
+    void (*segment)(uint8_t *is_start, const uint16_t *row, int w);
+    /// Add a row to the histograms (sign 1), or subtract it (sign -1).
+    void (*hist)(uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
+                 const uint8_t *is_start, int window, int sign, int w);
+    /// Compute the c-values of a row's masked samples. factor: scratch. @return their number
+    int (*c_value)(float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
+                   const float *reciprocal, const uint16_t *row, const uint8_t *is_start,
+                   int window, int w);
+} CAMBIDSPContext;
+
+void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp);
+void ff_vmaf_cambi_dsp_init_avx2(CAMBIDSPContext *dsp);
+
 /// Per-slice buffers and results.
 typedef struct CAMBISlice {
     uint16_t *source[2];        ///< ring of rows of the encode with 10 bits; row y is at y % 2
@@ -72,6 +110,7 @@ typedef struct CAMBISlice {
 typedef struct CAMBIContext {
     CAMBIDims dims;
     int nb_slices;
+    CAMBIDSPContext dsp;
     int *src_x, *src_y;         ///< source column and row of each one of the encode; NULL if equal
     float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
     int hist_stride;
