@@ -24,12 +24,14 @@
 
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
+#include "libavutil/cpu.h"
 #include "libavutil/error.h"
 #include "libavutil/macros.h"
 
 #include "filters.h"
 #include "shared_arith.h"
 #include "vmaf_adm.h"
+#include "vmaf_adm_template.c"
 
 #define ADM_NOISE_WEIGHT 0.02       ///< adm_noise_weight of the v1 models
 #define ADM_DLM_WEIGHT   0.7        ///< adm_dlm_weight: share of DLM in adm3, beside AIM
@@ -92,30 +94,10 @@ static int within_1deg(const int32_t *band, ptrdiff_t stride)
     return adm_within_1deg(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
 }
 
-static void angle_flag(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
+void ff_vmaf_adm_angle_flag_c(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
 {
     for (int x = 0; x < w; x++)
         dst[x] = -within_1deg(bands + x, stride);
-}
-
-/// Decide in vectors of float. If an angle is too close to one degree for them, do the row again.
-AVX2 static void angle_flag_avx2(int32_t *restrict dst, const int32_t *restrict bands,
-                                 ptrdiff_t stride, int w)
-{
-    const int32_t *e = bands, *r = bands + ADM_BANDS * stride;
-    int is_close = 0;
-
-    for (int x = 0; x < w; x++) {
-        const float eh = e[x], ev = e[x + stride], rh = r[x], rv = r[x + stride];
-        const float product = rh * eh + rv * ev;
-        const float limit   = ADM_COS_1DEG_SQ * (rh * rh + rv * rv) * (eh * eh + ev * ev);
-        const float margin  = product * product - limit;
-
-        dst[x]    = -((product >= 0) & (margin >= 0));
-        is_close |= vmaf_fabsf(margin) < limit * 0x1p-19f;
-    }
-    if (is_close)
-        angle_flag(dst, bands, stride, w);
 }
 
 static av_always_inline void decouple_row(int is_first, int32_t *dst, const int32_t *bands,
@@ -175,10 +157,15 @@ av_cold void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth)
     *dsp = (ADMDSPContext){
         .dwt_vertical   = { dwt_vertical0, dwt_vertical },
         .dwt_horizontal = { dwt_horizontal0, dwt_horizontal },
-        .angle_flag     = HAS_AVX2 ? angle_flag_avx2 : angle_flag,
+        .angle_flag     = ff_vmaf_adm_angle_flag_c,
         .decouple       = { decouple0, decouple },
+        .cm_threshold   = cm_threshold,
         .minkowski_sum  = minkowski_sum,
     };
+#if HAVE_AVX2
+    if (av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
+        ff_vmaf_adm_dsp_init_avx2(dsp);
+#endif
 #if ARCH_X86 && HAVE_X86ASM
     ff_vmaf_adm_dsp_init_x86(dsp, depth);
 #endif
@@ -269,18 +256,8 @@ static void pool_bands(const ADMContext *s, ADMSlice *slice, int part, const int
                                                sc->right - sc->left), sc->row_shift[part]);
 }
 
-/// Compute masking thresholds: sums over 3x3, with the excess of the centre.
-static av_always_inline void cm_threshold(int32_t *restrict dst, const int32_t *restrict a,
-                                          const int32_t *restrict b, const int32_t *restrict c,
-                                          const int32_t *restrict cm_centre_excess, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = a[x - 1] + a[x] + a[x + 1] + b[x - 1] + b[x] + b[x + 1] +
-                 c[x - 1] + c[x] + c[x + 1] + cm_centre_excess[x];
-}
-
 /// Pool row y of both parts. The rows above and below must be decoupled.
-static av_always_inline void pool_parts(const ADMContext *s, ADMSlice *slice, int y)
+static void pool_parts(const ADMContext *s, ADMSlice *slice, int y)
 {
     const ADMScale *sc = s->scale;
     const int32_t *row[3];
@@ -288,15 +265,18 @@ static av_always_inline void pool_parts(const ADMContext *s, ADMSlice *slice, in
     for (int i = 0; i < 3; i++)
         row[i] = slice->part[adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
     for (int part = 0; part < ADM_PARTS; part++) {
-        const ptrdiff_t cm_row = (ADM_CM_ROW + !part) * s->stride;
+        const int32_t *cm_row[3];
 
-        cm_threshold(slice->scratch, row[0] + cm_row, row[1] + cm_row, row[2] + cm_row,
-                     row[1] + (ADM_CM_CENTRE_EXCESS + !part) * s->stride, sc->right - sc->left);
+        for (int i = 0; i < 3; i++)
+            cm_row[i] = row[i] + (ADM_CM_ROW + !part) * s->stride;
+        s->dsp.cm_threshold(slice->scratch, cm_row,
+                            row[1] + (ADM_CM_CENTRE_EXCESS + !part) * s->stride,
+                            sc->right - sc->left);
         pool_bands(s, slice, part, row[1] + part * ADM_BANDS * s->stride, slice->scratch);
     }
 }
 
-static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const ADMContext *s = arg;
     const ADMScale *sc  = s->scale;
@@ -322,8 +302,6 @@ static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr
     }
     return 0;
 }
-
-SLICE_FORMS(adm_slice)
 
 // ---- extractor ----
 
@@ -369,7 +347,7 @@ void ff_vmaf_adm_extract(ADMContext *s, AVFilterContext *ctx, const AVFrame *enc
         const int nb_jobs = FFMIN(s->nb_slices, scale[i].h);
 
         s->scale = &scale[i];
-        EXECUTE(ctx, adm_slice, s, nb_jobs);
+        ff_filter_execute(ctx, adm_slice, s, NULL, nb_jobs);
         for (int job = 0; job < nb_jobs; job++)
             for (int part = 0; part < ADM_SUMS; part++)
                 for (int band = 0; band < ADM_BANDS; band++)

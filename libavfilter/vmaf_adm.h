@@ -73,13 +73,20 @@ typedef struct ADMDSPContext {
     /// Decouple coefficients to the rows of enum ADMRow, stride elements apart.
     void (*decouple[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
                         const int32_t *angle_flag, const uint32_t csf_weight[ADM_BANDS], int w);
+    /// Compute masking thresholds from three rows each of ADM_CM_ROW: sums over 3x3 and the excess.
+    void (*cm_threshold)(int32_t *dst, const int32_t *const cm_row[3],
+                         const int32_t *cm_centre_excess, int w);
     /// Return the sum of adm_cube().
     uint64_t (*minkowski_sum)(const int32_t *value, const int32_t *threshold,
                               const ADMCubeShifts *shifts, int w);
 } ADMDSPContext;
 
 void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth);
+void ff_vmaf_adm_dsp_init_avx2(ADMDSPContext *dsp);
 void ff_vmaf_adm_dsp_init_x86(ADMDSPContext *dsp, int depth);
+
+/// C version of angle_flag().
+void ff_vmaf_adm_angle_flag_c(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
 
 /// Per-slice buffers and sums.
 typedef struct ADMSlice {

@@ -18,8 +18,7 @@
 
 /**
  * @file
- * Helpers of VMAF's feature extractors on the CPU: buffers with room around them, samples, and slice
- * functions that are compiled for AVX2 as well.
+ * Helpers of VMAF's feature extractors on the CPU: buffers with room around them, and samples
  */
 
 #ifndef AVFILTER_VMAF_CPU_H
@@ -28,15 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config.h"
-
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
-#include "libavutil/cpu.h"
 #include "libavutil/mem.h"
-
-#include "avfilter.h"
-#include "filters.h"
 
 /// Bytes before and after a buffer that may be read and written.
 #define VMAF_PAD 64
@@ -80,28 +73,5 @@ static av_always_inline int get_sample(const void *row, int x, int depth)
     return depth > 8 ? ((const uint16_t *)row)[x] & ((1 << depth) - 1)
                      : ((const uint8_t *)row)[x];
 }
-
-#if ARCH_X86 && (defined(__GNUC__) || defined(__clang__))
-#define AVX2     __attribute__((target("avx2")))
-#define HAS_AVX2 !!(av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
-#else
-#define AVX2
-#define HAS_AVX2 0
-#endif
-
-/// Compile an inline slice function twice: for the baseline and for AVX2. EXECUTE() chooses one.
-#define SLICE_FORMS(name)                                                                   \
-static int name ## _c(AVFilterContext *ctx, void *arg, int job, int nb_jobs)                \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}                                                                                           \
-                                                                                            \
-AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_jobs)        \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}
-
-#define EXECUTE(ctx, name, arg, nb_jobs)                                                    \
-    ff_filter_execute(ctx, HAS_AVX2 ? name ## _avx2 : name ## _c, arg, NULL, nb_jobs)
 
 #endif /* AVFILTER_VMAF_CPU_H */

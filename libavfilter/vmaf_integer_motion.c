@@ -18,45 +18,26 @@
 
 #include <stdint.h>
 
+#include "config.h"
+
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
+#include "libavutil/cpu.h"
 #include "libavutil/error.h"
 
 #include "filters.h"
 #include "vmaf_integer_motion.h"
+#include "vmaf_integer_motion_template.c"
 
 #define MOTION_MAX 18       ///< motion_max_val of the v1 models: masking saturates
 
-static av_always_inline void subtract(int16_t *restrict dst, const void *restrict prev,
-                                      const void *restrict row, int depth, int w)
+av_cold void ff_vmaf_motion_dsp_init(MotionDSPContext *dsp)
 {
-    for (int x = 0; x < w; x++)
-        dst[x] = get_sample(prev, x, depth) - get_sample(row, x, depth);
-}
-
-static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *restrict a,
-                                          const int16_t *restrict b, const int16_t *restrict c,
-                                          const int16_t *restrict d, const int16_t *restrict e,
-                                          int depth, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
-
-        dst[x] = motion_filter_vertical(ae, bd, c[x], 0, 0, depth);
-    }
-}
-
-/// Blur a row, and return the sum of its absolute values.
-static av_always_inline uint32_t blur_row(const int32_t *src, int w)
-{
-    uint32_t sum = 0;
-
-    for (int x = 0; x < w; x++) {
-        const int32_t *at = src + x;    // with src[x - 2] clang does not vectorize
-
-        sum += motion_filter_horizontal(at[-2], at[-1], at[0], at[1], at[2]);
-    }
-    return sum;
+    *dsp = row_functions;
+#if HAVE_AVX2
+    if (av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
+        ff_vmaf_motion_dsp_init_avx2(dsp);
+#endif
 }
 
 static const uint8_t *frame_row(const AVFrame *frame, int y)
@@ -64,7 +45,7 @@ static const uint8_t *frame_row(const AVFrame *frame, int y)
     return frame->data[0] + y * (ptrdiff_t)frame->linesize[0];
 }
 
-static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const MotionContext *s = arg;
     MotionSlice *slice = &s->slice[jobnr];
@@ -77,26 +58,25 @@ static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jo
         const int16_t *row[MOTION_TAPS];
 
         for (; next < FFMIN(y + MOTION_TAPS / 2 + 1, h); next++)
-            subtract(slice->difference[next % MOTION_TAPS], frame_row(s->prev, next),
-                     frame_row(s->frame, next), s->depth, w);
+            s->dsp.subtract(slice->difference[next % MOTION_TAPS], frame_row(s->prev, next),
+                            frame_row(s->frame, next), s->depth, w);
         for (int i = 0; i < MOTION_TAPS; i++)
             row[i] = slice->difference[vmaf_mirror(y + i - MOTION_TAPS / 2, h) % MOTION_TAPS];
-        blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
+        s->dsp.vertical(column, row, s->depth, w);
         for (int i = 1; i <= MOTION_TAPS / 2; i++) {
             column[-i]        = column[i];
             column[w - 1 + i] = column[w - 1 - i];
         }
-        slice->sad += blur_row(column, w);
+        slice->sad += s->dsp.horizontal_sad(column, w);
     }
     return 0;
 }
-
-SLICE_FORMS(motion_slice)
 
 av_cold int ff_vmaf_motion_init(MotionContext *s, int width, int depth, int nb_slices)
 {
     s->depth     = depth;
     s->nb_slices = nb_slices;
+    ff_vmaf_motion_dsp_init(&s->dsp);
     s->slice     = vmaf_buffer_alloc(&s->buffers, nb_slices, sizeof(*s->slice));
     for (int i = 0; i < nb_slices && s->slice; i++) {
         MotionSlice *slice = &s->slice[i];
@@ -115,7 +95,7 @@ uint64_t ff_vmaf_motion_extract(MotionContext *s, AVFilterContext *ctx, const AV
 
     s->prev  = prev;
     s->frame = frame;
-    EXECUTE(ctx, motion_slice, s, s->nb_slices);
+    ff_filter_execute(ctx, motion_slice, s, NULL, s->nb_slices);
     for (int i = 0; i < s->nb_slices; i++)
         sad += s->slice[i].sad;
     return sad;

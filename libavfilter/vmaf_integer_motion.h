@@ -62,6 +62,20 @@ double ff_vmaf_motion2(const MotionState *s, enum VMAFWindow window, int64_t i, 
 /// Compute libvmaf's motion3 of a frame. Frame i - 1 must be the last one it was called for.
 double ff_vmaf_motion3(MotionState *s, enum VMAFWindow window, int64_t i, int64_t length);
 
+/// Row functions, of w samples. Buffers may be read and written VMAF_PAD bytes before and after; rows of
+/// frames may not.
+typedef struct MotionDSPContext {
+    /// Subtract a row of a frame from that of the previous frame.
+    void (*subtract)(int16_t *dst, const void *prev, const void *row, int depth, int w);
+    /// Apply motion_filter_vertical() to five rows.
+    void (*vertical)(int32_t *dst, const int16_t *const row[MOTION_TAPS], int depth, int w);
+    /// Return the sum of motion_filter_horizontal(). Reads two elements before and after.
+    uint32_t (*horizontal_sad)(const int32_t *src, int w);
+} MotionDSPContext;
+
+void ff_vmaf_motion_dsp_init(MotionDSPContext *dsp);
+void ff_vmaf_motion_dsp_init_avx2(MotionDSPContext *dsp);
+
 /// Per-slice buffers and result.
 typedef struct MotionSlice {
     int16_t *difference[MOTION_TAPS];   ///< ring of rows; row y is at y % MOTION_TAPS
@@ -72,6 +86,7 @@ typedef struct MotionSlice {
 /// Extractor on the CPU.
 typedef struct MotionContext {
     int depth, nb_slices;
+    MotionDSPContext dsp;
     MotionSlice *slice;
     VMAFBuffers buffers;
 

@@ -20,52 +20,53 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "config.h"
+
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
+#include "libavutil/cpu.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 
 #include "filters.h"
 #include "shared_arith.h"
 #include "vmaf_speed.h"
+#include "vmaf_speed_template.c"
 
 #define SPEED_MIN_SIZE 80       ///< least side of a scaled plane, in samples
 #define SPEED_NN_FLOOR 0.1f     ///< speed_nn_floor of the v1 models
 #define SPEED_MAX_VAL  45       ///< speed_max_val of the v1 models
 
-#define SIDE   SPEED_SIDE
-#define BLOCK  SPEED_BLOCK
-#define STRIDE SPEED_STRIDE
-#define TAPS   SPEED_TAPS
-#define STEP   SPEED_STEP
+#define TAPS SPEED_TAPS
+#define STEP SPEED_STEP
 
 // ---- grid ----
 
-/// Add row y of a scaled plane, times a tap.
-static av_always_inline void add_chroma(const SpeedContext *s, float *restrict sum, float tap,
-                                        const uint8_t *data, ptrdiff_t linesize, int y)
+av_cold void ff_vmaf_speed_dsp_init(SpeedDSPContext *dsp)
 {
-    const int w = s->dims.w, depth = s->depth;
+    *dsp = row_functions;
+#if HAVE_AVX2
+    if (av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
+        ff_vmaf_speed_dsp_init_avx2(dsp);
+#endif
+}
+
+/// Add row y of a scaled plane, times a tap.
+static void add_chroma(const SpeedContext *s, float *sum, float tap, const uint8_t *data,
+                       ptrdiff_t linesize, int y)
+{
     const SpeedPosition *src_y = &s->src_y[y];
     const uint8_t *a = data + src_y->before * linesize, *b = data + src_y->after * linesize;
 
-    for (int x = 0; x < w && !s->dims.is_scaled; x++)
-        sum[x] += tap * speed_center(get_sample(a, x, depth), depth);
-    for (int x = 0; x < w && s->dims.is_scaled; x++) {
-        const SpeedPosition *src_x = &s->src_x[x];
-
-        sum[x] += tap * speed_bilinear(
-            src_x->weight, src_y->weight,
-            speed_center(get_sample(a, src_x->before, depth), depth),
-            speed_center(get_sample(a, src_x->after,  depth), depth),
-            speed_center(get_sample(b, src_x->before, depth), depth),
-            speed_center(get_sample(b, src_x->after,  depth), depth));
-    }
+    if (s->dims.is_scaled)
+        s->dsp.add_bilinear(sum, tap, a, b, src_y->weight, s->src_x, s->depth, s->dims.w);
+    else
+        s->dsp.add_row(sum, tap, a, s->depth, s->dims.w);
 }
 
 /// Blur a plane at the samples of the grid.
-static av_always_inline void make_grid(const SpeedContext *s, SpeedPlane *p, const uint8_t *data,
-                                       ptrdiff_t linesize)
+static void make_grid(const SpeedContext *s, SpeedPlane *p, const uint8_t *data,
+                      ptrdiff_t linesize)
 {
     static const float tap[TAPS] = SPEED_BLUR;
     const SpeedDims *dims = &s->dims;
@@ -108,78 +109,7 @@ static void subtract_local_mean(const SpeedDims *s, SpeedPlane *p)
     }
 }
 
-// ---- statistics ----
-
-static av_always_inline void get_block(float *restrict dst, const float *restrict src, int stride)
-{
-    for (int y = 0; y < SIDE; y++)
-        memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
-}
-
-/// Compute the covariance of the samples of all blocks, including overlapping ones.
-static av_always_inline void covariance(const SpeedDims *s, const SpeedPlane *p, SpeedMatrix dst)
-{
-    const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
-    const int n = w * h;
-    float mean[STRIDE] = { 0 }, block[STRIDE] = { 0 };
-    double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE];
-
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
-            for (int i = 0; i < STRIDE; i++)
-                mean[i] += block[i];
-        }
-    for (int i = 0; i < BLOCK; i++)
-        mean[i] /= n;
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
-            for (int i = 0; i < STRIDE; i++)
-                d[i] = (double)block[i] - mean[i];
-            for (int i = 0; i < BLOCK; i++)
-                for (int j = 0; j < (i | 3) + 1; j++)
-                    sum[i][j] += d[i] * d[j];
-        }
-    for (int i = 0; i < BLOCK; i++)
-        for (int j = 0; j <= i; j++)
-            dst[i][j] = dst[j][i] = sum[i][j] / n;
-}
-
-/// Compute the statistics of a plane.
-static av_always_inline void plane_stats(const SpeedDims *s, const SpeedPlane *p, float *stats)
-{
-    SpeedWork work = { 0 };
-    int is_singular = 0;
-
-    covariance(s, p, work.cov);
-    tridiagonalize(&work, 0, 1);
-    tridiagonal_eigenvalues(work.eigenvalue, work.subdiag, 0);
-    for (int i = 0; i < BLOCK; i++)
-        is_singular |= work.eigenvalue[i] < SPEED_SINGULAR;
-    stats[0] = is_singular || !qr_decompose(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !stats[0]; i += SPEED_PER_LANE) {
-        const float *block[SPEED_PER_LANE];
-        float variance[SPEED_PER_LANE];
-
-        for (int b = 0; b < SPEED_PER_LANE; b++) {
-            const int n = FFMIN(i + b, s->nb_blocks - 1);
-
-            block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
-        }
-        speed_variances(variance, work.rq, block, s->grid_w);
-        for (int b = 0; b < SPEED_PER_LANE && i + b < s->nb_blocks; b++) {
-            float *entropy = &stats[1 + s->nb_blocks + i + b];
-
-            stats[1 + i + b] = variance[b];
-            *entropy = 0;
-            for (int j = 0; j < BLOCK; j++)
-                *entropy += speed_entropy(work.eigenvalue[j], variance[b]);
-        }
-    }
-}
-
-static av_always_inline int plane_job(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
+static int plane_job(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
     SpeedContext *s = arg;
     const int i = job / PAIR_NB, picture = job % PAIR_NB;
@@ -188,11 +118,9 @@ static av_always_inline int plane_job(AVFilterContext *ctx, void *arg, int job, 
 
     make_grid(s, p, frame->data[1 + i], frame->linesize[1 + i]);
     subtract_local_mean(&s->dims, p);
-    plane_stats(&s->dims, p, s->stats + job * ff_vmaf_speed_stats_size(&s->dims));
+    s->dsp.plane_stats(&s->dims, p->grid, s->stats + job * ff_vmaf_speed_stats_size(&s->dims));
     return 0;
 }
-
-SLICE_FORMS(plane_job)
 
 // ---- extractor ----
 
@@ -203,6 +131,7 @@ av_cold int ff_vmaf_speed_init(SpeedContext *s, const SpeedDims *dims, int depth
 
     s->dims  = *dims;
     s->depth = depth;
+    ff_vmaf_speed_dsp_init(&s->dsp);
     for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
         SpeedPlane *p = &s->plane[i / PAIR_NB][i % PAIR_NB];
 
@@ -226,7 +155,7 @@ void ff_vmaf_speed_extract(SpeedContext *s, AVFilterContext *ctx, const AVFrame 
 {
     s->frame[PAIR_MAIN]      = encode;
     s->frame[PAIR_REFERENCE] = reference;
-    EXECUTE(ctx, plane_job, s, VMAF_CHROMA * PAIR_NB);
+    ff_filter_execute(ctx, plane_job, s, NULL, VMAF_CHROMA * PAIR_NB);
     ff_vmaf_speed_score(&s->dims, s->stats, score);
 }
 

@@ -25,6 +25,7 @@
 #define AVFILTER_VMAF_SPEED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "libavutil/frame.h"
 
@@ -61,6 +62,21 @@ size_t ff_vmaf_speed_stats_size(const SpeedDims *s);
  */
 void ff_vmaf_speed_score(const SpeedDims *s, const float *stats, double score[VMAF_CHROMA + 1]);
 
+/// Vectorized functions. Buffers may be read and written VMAF_PAD bytes before and after; rows of frames
+/// may not.
+typedef struct SpeedDSPContext {
+    /// Add a row of w samples, times a tap.
+    void (*add_row)(float *sum, float tap, const uint8_t *row, int depth, int w);
+    /// Add a row of w scaled samples, times a tap. weight: that of row b
+    void (*add_bilinear)(float *sum, float tap, const uint8_t *a, const uint8_t *b, float weight,
+                         const SpeedPosition *src_x, int depth, int w);
+    /// Compute the statistics of a plane, see ff_vmaf_speed_stats_size(), from its grid.
+    void (*plane_stats)(const SpeedDims *s, const float *grid, float *stats);
+} SpeedDSPContext;
+
+void ff_vmaf_speed_dsp_init(SpeedDSPContext *dsp);
+void ff_vmaf_speed_dsp_init_avx2(SpeedDSPContext *dsp);
+
 /// Buffers of a plane of one picture. Each one is a job.
 typedef struct SpeedPlane {
     float *sum;                 ///< a vertically filtered row, w samples
@@ -71,6 +87,7 @@ typedef struct SpeedPlane {
 typedef struct SpeedContext {
     SpeedDims dims;
     int depth;
+    SpeedDSPContext dsp;
     SpeedPosition *src_x, *src_y;
     SpeedPlane plane[VMAF_CHROMA][2];   ///< of encode and reference
     float *stats;               ///< see ff_vmaf_speed_score()
