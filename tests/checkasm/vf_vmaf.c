@@ -21,6 +21,9 @@
 
 #include "checkasm.h"
 #include "libavfilter/vmaf_adm.h"
+#include "libavfilter/vmaf_cambi.h"
+#include "libavfilter/vmaf_integer_motion.h"
+#include "libavfilter/vmaf_speed.h"
 #include "libavutil/common.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem_internal.h"
@@ -36,7 +39,9 @@ static DECLARE_ALIGNED_32(int32_t, dst)[2][ADM_ROWS][STRIDE];
 
 static int width, depth;
 
-/// A coefficient of so many bits: often 0 or small.
+// ---- ADM ----
+
+/// Return a coefficient of a number of bits: often 0 or small.
 static int value(int bits)
 {
     const int v = (int)rnd() >> (32 - bits);
@@ -56,7 +61,7 @@ static void set(int band, int bits, int i, int v)
     src[band][i] = av_clip(v, -max, max);
 }
 
-/// Coefficients, and those of an encode: often almost the same, or turned by one degree.
+/// Fill the bands with coefficients of both pictures: often almost the same, or turned by one degree.
 static void set_bands(int bits)
 {
     const double sine = sin(M_PI / 180), cosine = cos(M_PI / 180);
@@ -81,7 +86,7 @@ static void set_bands(int bits)
     }
 }
 
-/// Rows of so many elements are the same.
+/// Compare rows of width elements.
 static void compare(int nb_rows, int bytes)
 {
     for (int i = 0; i < nb_rows; i++)
@@ -198,7 +203,25 @@ static void check_minkowski_sum(const ADMDSPContext *dsp)
     bench_new(src[0] + PAD, threshold, &shifts, 128);
 }
 
-void checkasm_check_vmaf(void)
+static void check_cm_threshold(const ADMDSPContext *dsp)
+{
+    const int32_t *const cm_row[3] = { src[0] + PAD, src[1] + PAD, src[2] + PAD };
+
+    declare_func(void, int32_t *dst, const int32_t *const cm_row[3],
+                 const int32_t *cm_centre_excess, int w);
+
+    if (!check_func(dsp->cm_threshold, "vmaf_adm_cm_threshold"))
+        return;
+    set_bands(26);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        call_ref(dst[0][0] + PAD, cm_row, src[3] + PAD, width);
+        call_new(dst[1][0] + PAD, cm_row, src[3] + PAD, width);
+        compare(1, 4);
+    }
+    bench_new(dst[1][0] + PAD, cm_row, src[3] + PAD, 128);
+}
+
+static void check_adm(void)
 {
     static const int depths[] = { 8, 10, 16 };
     ADMDSPContext dsp;
@@ -216,6 +239,391 @@ void checkasm_check_vmaf(void)
     for (int is_next = 0; is_next < 2; is_next++)
         check_decouple(&dsp, is_next);
     report("parts");
+    check_cm_threshold(&dsp);
     check_minkowski_sum(&dsp);
     report("sums");
+}
+
+// ---- motion ----
+
+/// Fill all rows with samples of 16 bits, up to max.
+static void set_samples(int max)
+{
+    for (int i = 0; i < sizeof(src) / 2; i++)
+        ((uint16_t *)src)[i] = rnd() % (max + 1);
+}
+
+static void check_subtract(const MotionDSPContext *dsp)
+{
+    static const int depths[] = { 8, 10, 12 };
+
+    declare_func(void, int16_t *dst, const void *prev, const void *row, int depth, int w);
+
+    if (!check_func(dsp->subtract, "vmaf_motion_subtract"))
+        return;
+    set_samples(UINT16_MAX);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        depth = depths[width % 3];
+        call_ref((int16_t *)(dst[0][0] + PAD), src[0] + PAD, src[1] + PAD, depth, width);
+        call_new((int16_t *)(dst[1][0] + PAD), src[0] + PAD, src[1] + PAD, depth, width);
+        compare(1, 2);
+    }
+    bench_new((int16_t *)(dst[1][0] + PAD), src[0] + PAD, src[1] + PAD, 8, 128);
+}
+
+static void check_vertical(const MotionDSPContext *dsp)
+{
+    const int16_t *row[MOTION_TAPS];
+
+    declare_func(void, int32_t *dst, const int16_t *const row[MOTION_TAPS], int depth, int w);
+
+    if (!check_func(dsp->vertical, "vmaf_motion_vertical"))
+        return;
+    for (int i = 0; i < MOTION_TAPS; i++)
+        row[i] = (int16_t *)(src[i] + PAD);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        depth = 8 + width % 3 * 2;
+        for (int i = 0; i < sizeof(src) / 2; i++)
+            ((int16_t *)src)[i] = (int)(rnd() % (2 << depth)) - (1 << depth);
+        call_ref(dst[0][0] + PAD, row, depth, width);
+        call_new(dst[1][0] + PAD, row, depth, width);
+        compare(1, 4);
+    }
+    bench_new(dst[1][0] + PAD, row, 8, 128);
+}
+
+static void check_horizontal_sad(const MotionDSPContext *dsp)
+{
+    declare_func(uint32_t, const int32_t *src, int w);
+
+    if (!check_func(dsp->horizontal_sad, "vmaf_motion_horizontal_sad"))
+        return;
+    set_bands(17);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        uint32_t ref, new;
+
+        ref = call_ref(src[0] + PAD, width);
+        new = call_new(src[0] + PAD, width);
+        if (ref != new)
+            checkasm_fail_func("%d elements", width);
+    }
+    bench_new(src[0] + PAD, 128);
+}
+
+static void check_motion(void)
+{
+    MotionDSPContext dsp;
+
+    ff_vmaf_motion_dsp_init(&dsp);
+    check_subtract(&dsp);
+    check_vertical(&dsp);
+    check_horizontal_sad(&dsp);
+    report("motion");
+}
+
+// ---- CAMBI ----
+
+#define ROW16(array, i) ((uint16_t *)((array)[i] + PAD))
+#define ROW8(array, i)  ((uint8_t *)((array)[i] + PAD))
+
+/// Fill a row with runs of few values, many of which are masked.
+static void set_runs(uint16_t *row, int w)
+{
+    for (int x = 0, n = 0, v = 0; x < w; x++, n--) {
+        if (n <= 0) {
+            v = (rnd() % 8 ? 200 + rnd() % 12 : rnd() % 1024) | (rnd() % 4 ? CAMBI_MASKED : 0);
+            n = 1 + rnd() % (rnd() % 4 ? 4 : 90);
+        }
+        row[x] = v;
+    }
+}
+
+static void check_source(const CAMBIDSPContext *dsp)
+{
+    static const int depths[] = { 8, 10, 12 };
+    int src_x[MAX_WIDTH];
+
+    declare_func(void, uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w);
+
+    if (!check_func(dsp->source, "vmaf_cambi_source"))
+        return;
+    set_samples(UINT16_MAX);
+    for (int x = 0; x < MAX_WIDTH; x++)
+        src_x[x] = 3 * x / 2;
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        const int *const map = width % 2 ? src_x : NULL;
+
+        depth = depths[width % 3];
+        call_ref(ROW16(dst[0], 0), ROW8(src, 0), map, depth, width);
+        call_new(ROW16(dst[1], 0), ROW8(src, 0), map, depth, width);
+        compare(1, 2);
+    }
+    bench_new(ROW16(dst[1], 0), ROW8(src, 0), NULL, 8, 128);
+}
+
+static void check_image_rows(const CAMBIDSPContext *dsp)
+{
+    set_samples(1023);
+    if (check_func(dsp->anti_dither, "vmaf_cambi_anti_dither")) {
+        declare_func(void, uint16_t *dst, const uint16_t *above, const uint16_t *below, int w);
+
+        for (width = 1; width <= MAX_WIDTH; width++) {
+            call_ref(ROW16(dst[0], 0), ROW16(src, 0), ROW16(src, 1), width);
+            call_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), width);
+            compare(1, 2);
+        }
+        bench_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), 128);
+    }
+    if (check_func(dsp->subsample, "vmaf_cambi_subsample")) {
+        declare_func(void, uint16_t *dst, const uint16_t *src, int w);
+
+        for (width = 1; width <= MAX_WIDTH; width++) {
+            call_ref(ROW16(dst[0], 0), ROW16(src, 0), width);
+            call_new(ROW16(dst[1], 0), ROW16(src, 0), width);
+            compare(1, 2);
+        }
+        bench_new(ROW16(dst[1], 0), ROW16(src, 0), 128);
+    }
+    if (check_func(dsp->mode3, "vmaf_cambi_mode3")) {
+        declare_func(void, uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c,
+                     int w);
+
+        for (width = 1; width <= MAX_WIDTH; width++) {
+            for (int i = 0; i < 3; i++)
+                set_runs(ROW16(src, i), width);
+            call_ref(ROW16(dst[0], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), width);
+            call_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), width);
+            compare(1, 2);
+        }
+        bench_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), 128);
+    }
+}
+
+static void check_zero_derivative(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint8_t *nb_zero_derivative, uint8_t *zero_derivative, const uint16_t *row,
+                 const uint16_t *below, int is_inside, int w);
+
+    if (!check_func(dsp->zero_derivative, "vmaf_cambi_zero_derivative"))
+        return;
+    memset(dst, 0, sizeof(dst));
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        for (int i = 0; i < 2; i++)
+            set_runs(ROW16(src, i), width + 1);
+        call_ref(ROW8(dst[0], 0), ROW8(dst[0], 1), ROW16(src, 0), ROW16(src, 1), width % 8 > 0,
+                 width);
+        call_new(ROW8(dst[1], 0), ROW8(dst[1], 1), ROW16(src, 0), ROW16(src, 1), width % 8 > 0,
+                 width);
+        compare(2, 1);
+    }
+    bench_new(ROW8(dst[1], 0), ROW8(dst[1], 1), ROW16(src, 0), ROW16(src, 1), 1, 128);
+}
+
+static void check_mask(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint16_t *dst, uint8_t *mask, const uint8_t *nb_zero_derivative,
+                 uint8_t mask_index, int step, int w);
+
+    if (!check_func(dsp->mask, "vmaf_cambi_mask"))
+        return;
+    for (int i = 0; i < sizeof(src); i++)
+        ((uint8_t *)src)[i] = rnd() % (CAMBI_MASK_SIZE + 1);
+    memset(dst, 0, sizeof(dst));
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        const int step = 1 + width % 2, mask_index = 18 + rnd() % 14;
+
+        call_ref(ROW16(dst[0], 0), ROW8(dst[0], 1), ROW8(src, 0), mask_index, step, width);
+        call_new(ROW16(dst[1], 0), ROW8(dst[1], 1), ROW8(src, 0), mask_index, step, width);
+        compare(1, 2);
+    }
+    bench_new(ROW16(dst[1], 0), ROW8(dst[1], 1), ROW8(src, 0), 24, 1, 128);
+}
+
+static void check_segment(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint8_t *is_start, const uint16_t *row, int w);
+
+    if (!check_func(dsp->segment, "vmaf_cambi_segment"))
+        return;
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        set_runs(ROW16(src, 0), width);
+        call_ref(ROW8(dst[0], 0), ROW16(src, 0), width);
+        call_new(ROW8(dst[1], 0), ROW16(src, 0), width);
+        if (memcmp(ROW8(dst[0], 0), ROW8(dst[1], 0), width + 1))
+            checkasm_fail_func("%d samples", width);
+    }
+    bench_new(ROW8(dst[1], 0), ROW16(src, 0), 128);
+}
+
+#define MAX_WINDOW  33
+#define HIST_STRIDE FFALIGN(MAX_WIDTH + MAX_WINDOW + 16, 32)
+
+static uint16_t hist[2][CAMBI_V_BAND_SIZE + 2 * CAMBI_NUM_DIFFS][HIST_STRIDE];
+
+static void check_hist(const CAMBIDSPContext *dsp)
+{
+    int16_t ramp[HIST_STRIDE];
+
+    declare_func(void, uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
+                 const uint8_t *is_start, int window, int sign, int w);
+
+    for (int i = 0; i < HIST_STRIDE; i++)
+        ramp[i] = i + 1;
+    memset(hist, 0, sizeof(hist));
+    if (!check_func(dsp->hist, "vmaf_cambi_hist"))
+        return;
+    for (width = 8; width <= MAX_WIDTH; width++) {
+        const int window = width % MAX_WINDOW | 1, sign = width % 3 ? 1 : -1;
+
+        set_runs(ROW16(src, 0), width);
+        dsp->segment(ROW8(src, 1), ROW16(src, 0), width);
+        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), window, sign, width);
+        call_new(hist[1][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), window, sign, width);
+        if (memcmp(hist[0], hist[1], sizeof(hist[0])))
+            checkasm_fail_func("%d samples, window %d", width, window);
+    }
+    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), MAX_WINDOW, 1, 128);
+}
+
+static void check_c_value(const CAMBIDSPContext *dsp)
+{
+    float factor[MAX_WIDTH + 16], reciprocal[2 * MAX_WINDOW * MAX_WINDOW + 1] = { 0 };
+
+    declare_func(int, float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
+                 const float *reciprocal, const uint16_t *row, const uint8_t *is_start, int window,
+                 int w);
+
+    if (!check_func(dsp->c_value, "vmaf_cambi_c_value"))
+        return;
+    for (int i = 1; i < FF_ARRAY_ELEMS(reciprocal); i++)
+        reciprocal[i] = 1.f / i;
+    for (int bin = 0; bin < FF_ARRAY_ELEMS(hist[0]); bin++)
+        for (int x = 0; x < HIST_STRIDE; x++)
+            hist[0][bin][x] = rnd() % 4 ? rnd() % (MAX_WINDOW * MAX_WINDOW) : 0;
+    for (width = 8; width <= MAX_WIDTH; width++) {
+        const int window = width % MAX_WINDOW | 1;
+        int nb_ref, nb_new;
+
+        set_runs(ROW16(src, 0), width);
+        dsp->segment(ROW8(src, 1), ROW16(src, 0), width);
+        nb_ref = call_ref((float *)dst[0][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
+                          ROW16(src, 0), ROW8(src, 1), window, width);
+        nb_new = call_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
+                          ROW16(src, 0), ROW8(src, 1), window, width);
+        if (nb_ref != nb_new || memcmp(dst[0][0] + PAD, dst[1][0] + PAD, nb_ref * sizeof(float)))
+            checkasm_fail_func("%d samples, window %d", width, window);
+    }
+    bench_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal, ROW16(src, 0),
+              ROW8(src, 1), MAX_WINDOW, 128);
+}
+
+static void check_cambi(void)
+{
+    CAMBIDSPContext dsp;
+
+    ff_vmaf_cambi_dsp_init(&dsp);
+    check_source(&dsp);
+    check_image_rows(&dsp);
+    check_zero_derivative(&dsp);
+    check_mask(&dsp);
+    report("cambi_image");
+    check_segment(&dsp);
+    check_hist(&dsp);
+    check_c_value(&dsp);
+    report("cambi_c_values");
+}
+
+// ---- SpEED ----
+
+/// Fill a row of both results with the same floats.
+static void set_sums(void)
+{
+    for (int i = 0; i < STRIDE; i++)
+        ((float *)dst[0][0])[i] = ((float *)dst[1][0])[i] = (int)(rnd() % 4096) / 16.f - 128;
+}
+
+static void check_add_rows(const SpeedDSPContext *dsp)
+{
+    static const int depths[] = { 8, 10, 12 };
+    SpeedPosition src_x[MAX_WIDTH];
+
+    set_samples(UINT16_MAX);
+    for (int x = 0; x < MAX_WIDTH; x++)
+        src_x[x] = (SpeedPosition){ 5 * x / 3, 5 * x / 3 + 1, (x % 9) / 9.f };
+    if (check_func(dsp->add_row, "vmaf_speed_add_row")) {
+        declare_func(void, float *sum, float tap, const uint8_t *row, int depth, int w);
+
+        for (width = 1; width <= MAX_WIDTH; width++) {
+            depth = depths[width % 3];
+            set_sums();
+            call_ref((float *)dst[0][0] + PAD, 0.107f, ROW8(src, 0), depth, width);
+            call_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), depth, width);
+            compare(1, 4);
+        }
+        bench_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), 8, 128);
+    }
+    if (check_func(dsp->add_bilinear, "vmaf_speed_add_bilinear")) {
+        declare_func(void, float *sum, float tap, const uint8_t *a, const uint8_t *b, float weight,
+                     const SpeedPosition *src_x, int depth, int w);
+
+        for (width = 1; width <= MAX_WIDTH; width++) {
+            depth = depths[width % 3];
+            set_sums();
+            call_ref((float *)dst[0][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x,
+                     depth, width);
+            call_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x,
+                     depth, width);
+            compare(1, 4);
+        }
+        bench_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x, 8,
+                  128);
+    }
+}
+
+#define GRID_W 43
+#define GRID_H 27
+
+static void check_plane_stats(const SpeedDSPContext *dsp)
+{
+    const SpeedDims dims = {
+        .grid_w = GRID_W, .grid_h = GRID_H, .blocks_w = GRID_W / SPEED_SIDE,
+        .nb_blocks = GRID_W / SPEED_SIDE * (GRID_H / SPEED_SIDE),
+    };
+    float grid[GRID_W * GRID_H];
+    float *const stats[2] = { (float *)dst[0][0], (float *)dst[1][0] };
+
+    declare_func(void, const SpeedDims *s, const float *grid, float *stats);
+
+    if (!check_func(dsp->plane_stats, "vmaf_speed_plane_stats"))
+        return;
+    for (int n = 0; n < 8; n++) {
+        // the first one has a singular covariance
+        for (int i = 0; i < GRID_W * GRID_H; i++)
+            grid[i] = n ? (int)(rnd() % (16 << n)) / 16.f - (1 << n >> 1) + i % n : 0;
+        memset(dst, 0, sizeof(dst));
+        call_ref(&dims, grid, stats[0]);
+        call_new(&dims, grid, stats[1]);
+        if (memcmp(stats[0], stats[1], (1 + 2 * dims.nb_blocks) * sizeof(float)) ||
+            !n != !!stats[0][0])
+            checkasm_fail_func("grid %d", n);
+    }
+    bench_new(&dims, grid, stats[1]);
+}
+
+static void check_speed(void)
+{
+    SpeedDSPContext dsp;
+
+    ff_vmaf_speed_dsp_init(&dsp);
+    check_add_rows(&dsp);
+    check_plane_stats(&dsp);
+    report("speed");
+}
+
+void checkasm_check_vmaf(void)
+{
+    check_adm();
+    check_motion();
+    check_cambi();
+    check_speed();
 }
