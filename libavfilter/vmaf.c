@@ -56,7 +56,7 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx, &s->nb_frames);
 }
 
-// scores, CAMBI of each model, SpEED of each size, ADM of each viewing distance, and motion of both windows
+// scores, CAMBI of each model, SpEED of each size, ADM of each viewing distance, motion of both windows
 static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
               VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
               VMAF_NB_VARIANTS * (VMAF_SAD - VMAF_ADM2) +
@@ -84,8 +84,8 @@ static int add_metrics(VMAFContext *s, int m)
             continue;
         }
         s->name[i]   = name;
-        s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value], .log_name = name,
-                                      .digits = DIGITS, .pooled = 1,
+        s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value],
+                                      .log_name = name, .digits = DIGITS, .pooled = 1,
                                       .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }

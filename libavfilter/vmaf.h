@@ -67,7 +67,7 @@ typedef struct VMAFPass {
 typedef struct VMAFPairResult {
     ADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
-    double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< of each plane, and of both
+    double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< scores of U, V and both
 } VMAFPairResult;
 
 /// Frame that waits for its motion, or behind such a frame.

@@ -362,7 +362,8 @@ av_cold void ff_vmaf_adm_close(ADMContext *s)
 
 // ---- features ----
 
-av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES], int w, int h)
+av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES],
+                                     int w, int h)
 {
     for (int i = 0; i < ADM_SCALES; i++) {
         ADMScale *s = &scale[i];
@@ -396,8 +397,8 @@ av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf
 }
 
 /// Pool a part of a scale: the cube roots of its bands' sums, with those of the noise.
-static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums, const float csf[2][ADM_SCALES], int part,
-                              double noise_weight)
+static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums,
+                              const float csf[2][ADM_SCALES], int part, double noise_weight)
 {
     static const int part_bits[] = { 0, 45, 39, 36 }, reference_bits[] = { 18, 32, 27, 23 };
     const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);

@@ -96,12 +96,13 @@ void ff_vmaf_cambi_dsp_init_avx2(CAMBIDSPContext *dsp);
 typedef struct CAMBISlice {
     uint16_t *source[2];        ///< ring of rows of the encode with 10 bits; row y is at y % 2
     uint16_t *row[2];           ///< ring of these rows after anti_dither
-    uint8_t *zero_derivative[CAMBI_MASK_SIZE];  ///< ring: whether a sample equals the next and the one below
+    /// ring of rows: whether a sample equals the next one and the one below
+    uint8_t *zero_derivative[CAMBI_MASK_SIZE];
     uint8_t *nb_zero_derivative;    ///< sums over the columns of the ring
     uint8_t *mask;
     uint16_t *mode[3];          ///< ring of horizontally filtered rows; row y is at y % 3
     uint16_t *hist;             ///< [values][stride] histograms of the masked samples in windows
-    float *c_values;            ///< of masked samples
+    float *c_values;            ///< c-values of masked samples
     float *factor;              ///< reciprocals for a segment
     int nb_c_values;
 } CAMBISlice;
@@ -115,7 +116,7 @@ typedef struct CAMBIContext {
     float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
     int hist_stride;
     int16_t *ramp;              ///< 1, 2, 3...
-    uint16_t *image[2];         ///< of the current scale and of the previous one
+    uint16_t *image[2];         ///< images of the current scale and the previous one
     uint8_t *is_start;          ///< whether a segment of equal samples begins
     CAMBISlice *slice;
     VMAFBuffers buffers;

@@ -43,7 +43,7 @@ enum VMAFWindow {
 
 /// Motion of a segment: consecutive compared frames. Zero before its first frame.
 typedef struct MotionState {
-    double sad[4];              ///< of the last frames, per sample; that of frame i is at i % 4
+    double sad[4];              ///< SADs per sample of the last frames; frame i is at i % 4
     double last;                ///< motion3 of the last frame, before it is averaged
 } MotionState;
 

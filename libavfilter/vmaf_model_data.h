@@ -77,7 +77,7 @@
 #define GAMMA 0.035000000000000003
 #define RHO   -1.2801585513962348
 
-/// Scaling of the score, then of CAMBI, SpEED chroma, ADM3 and motion3: the SVR uses slope * x + intercept.
+/// Scaling of the score, CAMBI, SpEED chroma, ADM3 and motion3: the SVR uses slope * x + intercept.
 static const double slope[] = {
     0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
     0.06242930101138472,

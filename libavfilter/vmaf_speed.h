@@ -62,8 +62,8 @@ size_t ff_vmaf_speed_stats_size(const SpeedDims *s);
  */
 void ff_vmaf_speed_score(const SpeedDims *s, const float *stats, double score[VMAF_CHROMA + 1]);
 
-/// Vectorized functions. Buffers may be read and written VMAF_PAD bytes before and after; rows of frames
-/// may not.
+/// Vectorized functions. Buffers may be read and written VMAF_PAD bytes before and after; rows of
+/// frames may not.
 typedef struct SpeedDSPContext {
     /// Add a row of w samples, times a tap.
     void (*add_row)(float *sum, float tap, const uint8_t *row, int depth, int w);
@@ -89,7 +89,7 @@ typedef struct SpeedContext {
     int depth;
     SpeedDSPContext dsp;
     SpeedPosition *src_x, *src_y;
-    SpeedPlane plane[VMAF_CHROMA][2];   ///< of encode and reference
+    SpeedPlane plane[VMAF_CHROMA][2];   ///< U and V of encode and reference
     float *stats;               ///< see ff_vmaf_speed_score()
     VMAFBuffers buffers;
 

@@ -188,7 +188,7 @@ DWT_VERTICAL 16
 %endmacro
 
 ; void vmaf_adm_dwt_vertical(int32_t *low, int32_t *high, const int32_t *const line[4],
-;                         int shift, int w)
+;                            int shift, int w)
 cglobal vmaf_adm_dwt_vertical, 5, 9, 16, low, high, line0, x, w, line1, line2, line3, t
     LOAD_LINES
     movd          xm11, xd
@@ -430,7 +430,7 @@ cglobal vmaf_adm_dwt_horizontal, 5, 6, 16, low, high, src, shift, w, x
 %endmacro
 
 ; void vmaf_adm_decouple(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-;                    const int32_t *angle_flag, const uint32_t csf_weight[3], int w)
+;                        const int32_t *angle_flag, const uint32_t csf_weight[3], int w)
 %macro DECOUPLE 2 ; suffix, whether the scale is the first
 cglobal vmaf_adm_decouple%1, 6, 9, 16, dst, e, stride, aligned, csf_weight, w, r, additive, stride3
     shl        strideq, 2
@@ -470,8 +470,8 @@ DECOUPLE  , 0
 
 ; ---- Minkowski pooling ----
 
-; uint64_t vmaf_adm_minkowski_sum(const int32_t *value, const int32_t *threshold, const ADMCubeShifts *shifts,
-;                        int w)
+; uint64_t vmaf_adm_minkowski_sum(const int32_t *value, const int32_t *threshold,
+;                                 const ADMCubeShifts *shifts, int w)
 cglobal vmaf_adm_minkowski_sum, 4, 5, 16, value, threshold, shifts, w, t
     movd           xm8, [shiftsq]             ; unit
     vpbroadcastd    m9, [shiftsq + 4]
