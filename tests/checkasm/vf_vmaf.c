@@ -94,6 +94,25 @@ static void compare(int nb_rows, int bytes)
             checkasm_fail_func("row %d of %d elements, %d bits", i, width, depth);
 }
 
+#define ROW(type, array, i) ((type *)((array)[i] + PAD))
+#define UNPACK(...) __VA_ARGS__
+
+/// Check a function whose arguments are a row of results, others, and the width; set_up is done before
+/// each width.
+#define CHECK_ROW(func, name, type, set_up, parameters, ...)                                \
+    if (check_func(func, name)) {                                                           \
+        declare_func(void, UNPACK parameters);                                              \
+                                                                                            \
+        for (width = 1; width <= MAX_WIDTH; width++) {                                      \
+            depth = 8 + width % 3 * 2;                                                      \
+            set_up;                                                                         \
+            call_ref(ROW(type, dst[0], 0), __VA_ARGS__, width);                             \
+            call_new(ROW(type, dst[1], 0), __VA_ARGS__, width);                             \
+            compare(1, sizeof(type));                                                       \
+        }                                                                                   \
+        bench_new(ROW(type, dst[1], 0), __VA_ARGS__, 128);                                  \
+    }
+
 static void check_dwt_vertical(const ADMDSPContext *dsp, int is_next)
 {
     const void *line[4];
@@ -203,24 +222,6 @@ static void check_minkowski_sum(const ADMDSPContext *dsp)
     bench_new(src[0] + PAD, threshold, &shifts, 128);
 }
 
-static void check_cm_threshold(const ADMDSPContext *dsp)
-{
-    const int32_t *const cm_row[3] = { src[0] + PAD, src[1] + PAD, src[2] + PAD };
-
-    declare_func(void, int32_t *dst, const int32_t *const cm_row[3],
-                 const int32_t *cm_centre_excess, int w);
-
-    if (!check_func(dsp->cm_threshold, "vmaf_adm_cm_threshold"))
-        return;
-    set_bands(26);
-    for (width = 1; width <= MAX_WIDTH; width++) {
-        call_ref(dst[0][0] + PAD, cm_row, src[3] + PAD, width);
-        call_new(dst[1][0] + PAD, cm_row, src[3] + PAD, width);
-        compare(1, 4);
-    }
-    bench_new(dst[1][0] + PAD, cm_row, src[3] + PAD, 128);
-}
-
 static void check_adm(void)
 {
     static const int depths[] = { 8, 10, 16 };
@@ -239,7 +240,10 @@ static void check_adm(void)
     for (int is_next = 0; is_next < 2; is_next++)
         check_decouple(&dsp, is_next);
     report("parts");
-    check_cm_threshold(&dsp);
+    set_bands(26);
+    CHECK_ROW(dsp.cm_threshold, "vmaf_adm_cm_threshold", int32_t, ,
+              (int32_t *dst, const int32_t *const cm_row[3], const int32_t *excess, int w),
+              (const int32_t *[]){ src[0] + PAD, src[1] + PAD, src[2] + PAD }, src[3] + PAD);
     check_minkowski_sum(&dsp);
     report("sums");
 }
@@ -253,43 +257,11 @@ static void set_samples(int max)
         ((uint16_t *)src)[i] = rnd() % (max + 1);
 }
 
-static void check_subtract(const MotionDSPContext *dsp)
+/// Fill all rows with differences of samples.
+static void set_differences(void)
 {
-    static const int depths[] = { 8, 10, 12 };
-
-    declare_func(void, int16_t *dst, const void *prev, const void *row, int depth, int w);
-
-    if (!check_func(dsp->subtract, "vmaf_motion_subtract"))
-        return;
-    set_samples(UINT16_MAX);
-    for (width = 1; width <= MAX_WIDTH; width++) {
-        depth = depths[width % 3];
-        call_ref((int16_t *)(dst[0][0] + PAD), src[0] + PAD, src[1] + PAD, depth, width);
-        call_new((int16_t *)(dst[1][0] + PAD), src[0] + PAD, src[1] + PAD, depth, width);
-        compare(1, 2);
-    }
-    bench_new((int16_t *)(dst[1][0] + PAD), src[0] + PAD, src[1] + PAD, 8, 128);
-}
-
-static void check_vertical(const MotionDSPContext *dsp)
-{
-    const int16_t *row[MOTION_TAPS];
-
-    declare_func(void, int32_t *dst, const int16_t *const row[MOTION_TAPS], int depth, int w);
-
-    if (!check_func(dsp->vertical, "vmaf_motion_vertical"))
-        return;
-    for (int i = 0; i < MOTION_TAPS; i++)
-        row[i] = (int16_t *)(src[i] + PAD);
-    for (width = 1; width <= MAX_WIDTH; width++) {
-        depth = 8 + width % 3 * 2;
-        for (int i = 0; i < sizeof(src) / 2; i++)
-            ((int16_t *)src)[i] = (int)(rnd() % (2 << depth)) - (1 << depth);
-        call_ref(dst[0][0] + PAD, row, depth, width);
-        call_new(dst[1][0] + PAD, row, depth, width);
-        compare(1, 4);
-    }
-    bench_new(dst[1][0] + PAD, row, 8, 128);
+    for (int i = 0; i < sizeof(src) / 2; i++)
+        ((int16_t *)src)[i] = (int)(rnd() % (2 << depth)) - (1 << depth);
 }
 
 static void check_horizontal_sad(const MotionDSPContext *dsp)
@@ -312,19 +284,23 @@ static void check_horizontal_sad(const MotionDSPContext *dsp)
 
 static void check_motion(void)
 {
+    const int16_t *row[MOTION_TAPS];
     MotionDSPContext dsp;
 
     ff_vmaf_motion_dsp_init(&dsp);
-    check_subtract(&dsp);
-    check_vertical(&dsp);
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp.subtract, "vmaf_motion_subtract", int16_t, ,
+              (int16_t *dst, const void *prev, const void *row, int depth, int w),
+              src[0] + PAD, src[1] + PAD, depth);
+    for (int i = 0; i < MOTION_TAPS; i++)
+        row[i] = ROW(int16_t, src, i);
+    CHECK_ROW(dsp.vertical, "vmaf_motion_vertical", int32_t, set_differences(),
+              (int32_t *dst, const int16_t *const row[MOTION_TAPS], int depth, int w), row, depth);
     check_horizontal_sad(&dsp);
     report("motion");
 }
 
 // ---- CAMBI ----
-
-#define ROW16(array, i) ((uint16_t *)((array)[i] + PAD))
-#define ROW8(array, i)  ((uint8_t *)((array)[i] + PAD))
 
 /// Fill a row with runs of few values, many of which are masked.
 static void set_runs(uint16_t *row, int w)
@@ -338,65 +314,26 @@ static void set_runs(uint16_t *row, int w)
     }
 }
 
-static void check_source(const CAMBIDSPContext *dsp)
-{
-    static const int depths[] = { 8, 10, 12 };
-    int src_x[MAX_WIDTH];
-
-    declare_func(void, uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w);
-
-    if (!check_func(dsp->source, "vmaf_cambi_source"))
-        return;
-    set_samples(UINT16_MAX);
-    for (int x = 0; x < MAX_WIDTH; x++)
-        src_x[x] = 3 * x / 2;
-    for (width = 1; width <= MAX_WIDTH; width++) {
-        const int *const map = width % 2 ? src_x : NULL;
-
-        depth = depths[width % 3];
-        call_ref(ROW16(dst[0], 0), ROW8(src, 0), map, depth, width);
-        call_new(ROW16(dst[1], 0), ROW8(src, 0), map, depth, width);
-        compare(1, 2);
-    }
-    bench_new(ROW16(dst[1], 0), ROW8(src, 0), NULL, 8, 128);
-}
-
 static void check_image_rows(const CAMBIDSPContext *dsp)
 {
+    int src_x[MAX_WIDTH];
+
+    for (int x = 0; x < MAX_WIDTH; x++)
+        src_x[x] = 3 * x / 2;
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp->source, "vmaf_cambi_source", uint16_t, ,
+              (uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w),
+              ROW(uint8_t, src, 0), width & 1 ? src_x : NULL, depth);
     set_samples(1023);
-    if (check_func(dsp->anti_dither, "vmaf_cambi_anti_dither")) {
-        declare_func(void, uint16_t *dst, const uint16_t *above, const uint16_t *below, int w);
-
-        for (width = 1; width <= MAX_WIDTH; width++) {
-            call_ref(ROW16(dst[0], 0), ROW16(src, 0), ROW16(src, 1), width);
-            call_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), width);
-            compare(1, 2);
-        }
-        bench_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), 128);
-    }
-    if (check_func(dsp->subsample, "vmaf_cambi_subsample")) {
-        declare_func(void, uint16_t *dst, const uint16_t *src, int w);
-
-        for (width = 1; width <= MAX_WIDTH; width++) {
-            call_ref(ROW16(dst[0], 0), ROW16(src, 0), width);
-            call_new(ROW16(dst[1], 0), ROW16(src, 0), width);
-            compare(1, 2);
-        }
-        bench_new(ROW16(dst[1], 0), ROW16(src, 0), 128);
-    }
-    if (check_func(dsp->mode3, "vmaf_cambi_mode3")) {
-        declare_func(void, uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c,
-                     int w);
-
-        for (width = 1; width <= MAX_WIDTH; width++) {
-            for (int i = 0; i < 3; i++)
-                set_runs(ROW16(src, i), width);
-            call_ref(ROW16(dst[0], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), width);
-            call_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), width);
-            compare(1, 2);
-        }
-        bench_new(ROW16(dst[1], 0), ROW16(src, 0), ROW16(src, 1), ROW16(src, 2), 128);
-    }
+    CHECK_ROW(dsp->anti_dither, "vmaf_cambi_anti_dither", uint16_t, ,
+              (uint16_t *dst, const uint16_t *above, const uint16_t *below, int w),
+              ROW(uint16_t, src, 0), ROW(uint16_t, src, 1));
+    CHECK_ROW(dsp->subsample, "vmaf_cambi_subsample", uint16_t, ,
+              (uint16_t *dst, const uint16_t *src, int w), ROW(uint16_t, src, 0));
+    CHECK_ROW(dsp->mode3, "vmaf_cambi_mode3", uint16_t,
+              for (int i = 0; i < 3; i++) set_runs(ROW(uint16_t, src, i), width),
+              (uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c, int w),
+              ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), ROW(uint16_t, src, 2));
 }
 
 static void check_zero_derivative(const CAMBIDSPContext *dsp)
@@ -409,14 +346,14 @@ static void check_zero_derivative(const CAMBIDSPContext *dsp)
     memset(dst, 0, sizeof(dst));
     for (width = 1; width <= MAX_WIDTH; width++) {
         for (int i = 0; i < 2; i++)
-            set_runs(ROW16(src, i), width + 1);
-        call_ref(ROW8(dst[0], 0), ROW8(dst[0], 1), ROW16(src, 0), ROW16(src, 1), width % 8 > 0,
+            set_runs(ROW(uint16_t, src, i), width + 1);
+        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint8_t, dst[0], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), width % 8 > 0,
                  width);
-        call_new(ROW8(dst[1], 0), ROW8(dst[1], 1), ROW16(src, 0), ROW16(src, 1), width % 8 > 0,
+        call_new(ROW(uint8_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), width % 8 > 0,
                  width);
         compare(2, 1);
     }
-    bench_new(ROW8(dst[1], 0), ROW8(dst[1], 1), ROW16(src, 0), ROW16(src, 1), 1, 128);
+    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), 1, 128);
 }
 
 static void check_mask(const CAMBIDSPContext *dsp)
@@ -432,11 +369,11 @@ static void check_mask(const CAMBIDSPContext *dsp)
     for (width = 1; width <= MAX_WIDTH; width++) {
         const int step = 1 + width % 2, mask_index = 18 + rnd() % 14;
 
-        call_ref(ROW16(dst[0], 0), ROW8(dst[0], 1), ROW8(src, 0), mask_index, step, width);
-        call_new(ROW16(dst[1], 0), ROW8(dst[1], 1), ROW8(src, 0), mask_index, step, width);
+        call_ref(ROW(uint16_t, dst[0], 0), ROW(uint8_t, dst[0], 1), ROW(uint8_t, src, 0), mask_index, step, width);
+        call_new(ROW(uint16_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint8_t, src, 0), mask_index, step, width);
         compare(1, 2);
     }
-    bench_new(ROW16(dst[1], 0), ROW8(dst[1], 1), ROW8(src, 0), 24, 1, 128);
+    bench_new(ROW(uint16_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint8_t, src, 0), 24, 1, 128);
 }
 
 static void check_segment(const CAMBIDSPContext *dsp)
@@ -446,13 +383,13 @@ static void check_segment(const CAMBIDSPContext *dsp)
     if (!check_func(dsp->segment, "vmaf_cambi_segment"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
-        set_runs(ROW16(src, 0), width);
-        call_ref(ROW8(dst[0], 0), ROW16(src, 0), width);
-        call_new(ROW8(dst[1], 0), ROW16(src, 0), width);
-        if (memcmp(ROW8(dst[0], 0), ROW8(dst[1], 0), width + 1))
+        set_runs(ROW(uint16_t, src, 0), width);
+        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint16_t, src, 0), width);
+        call_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), width);
+        if (memcmp(ROW(uint8_t, dst[0], 0), ROW(uint8_t, dst[1], 0), width + 1))
             checkasm_fail_func("%d samples", width);
     }
-    bench_new(ROW8(dst[1], 0), ROW16(src, 0), 128);
+    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), 128);
 }
 
 #define MAX_WINDOW  33
@@ -475,14 +412,14 @@ static void check_hist(const CAMBIDSPContext *dsp)
     for (width = 8; width <= MAX_WIDTH; width++) {
         const int window = width % MAX_WINDOW | 1, sign = width % 3 ? 1 : -1;
 
-        set_runs(ROW16(src, 0), width);
-        dsp->segment(ROW8(src, 1), ROW16(src, 0), width);
-        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), window, sign, width);
-        call_new(hist[1][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), window, sign, width);
+        set_runs(ROW(uint16_t, src, 0), width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
+        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
+        call_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
         if (memcmp(hist[0], hist[1], sizeof(hist[0])))
             checkasm_fail_func("%d samples, window %d", width, window);
     }
-    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW16(src, 0), ROW8(src, 1), MAX_WINDOW, 1, 128);
+    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), MAX_WINDOW, 1, 128);
 }
 
 static void check_c_value(const CAMBIDSPContext *dsp)
@@ -504,17 +441,17 @@ static void check_c_value(const CAMBIDSPContext *dsp)
         const int window = width % MAX_WINDOW | 1;
         int nb_ref, nb_new;
 
-        set_runs(ROW16(src, 0), width);
-        dsp->segment(ROW8(src, 1), ROW16(src, 0), width);
+        set_runs(ROW(uint16_t, src, 0), width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
         nb_ref = call_ref((float *)dst[0][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
-                          ROW16(src, 0), ROW8(src, 1), window, width);
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
         nb_new = call_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
-                          ROW16(src, 0), ROW8(src, 1), window, width);
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
         if (nb_ref != nb_new || memcmp(dst[0][0] + PAD, dst[1][0] + PAD, nb_ref * sizeof(float)))
             checkasm_fail_func("%d samples, window %d", width, window);
     }
-    bench_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal, ROW16(src, 0),
-              ROW8(src, 1), MAX_WINDOW, 128);
+    bench_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal, ROW(uint16_t, src, 0),
+              ROW(uint8_t, src, 1), MAX_WINDOW, 128);
 }
 
 static void check_cambi(void)
@@ -522,7 +459,6 @@ static void check_cambi(void)
     CAMBIDSPContext dsp;
 
     ff_vmaf_cambi_dsp_init(&dsp);
-    check_source(&dsp);
     check_image_rows(&dsp);
     check_zero_derivative(&dsp);
     check_mask(&dsp);
@@ -544,40 +480,18 @@ static void set_sums(void)
 
 static void check_add_rows(const SpeedDSPContext *dsp)
 {
-    static const int depths[] = { 8, 10, 12 };
     SpeedPosition src_x[MAX_WIDTH];
 
-    set_samples(UINT16_MAX);
     for (int x = 0; x < MAX_WIDTH; x++)
         src_x[x] = (SpeedPosition){ 5 * x / 3, 5 * x / 3 + 1, (x % 9) / 9.f };
-    if (check_func(dsp->add_row, "vmaf_speed_add_row")) {
-        declare_func(void, float *sum, float tap, const uint8_t *row, int depth, int w);
-
-        for (width = 1; width <= MAX_WIDTH; width++) {
-            depth = depths[width % 3];
-            set_sums();
-            call_ref((float *)dst[0][0] + PAD, 0.107f, ROW8(src, 0), depth, width);
-            call_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), depth, width);
-            compare(1, 4);
-        }
-        bench_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), 8, 128);
-    }
-    if (check_func(dsp->add_bilinear, "vmaf_speed_add_bilinear")) {
-        declare_func(void, float *sum, float tap, const uint8_t *a, const uint8_t *b, float weight,
-                     const SpeedPosition *src_x, int depth, int w);
-
-        for (width = 1; width <= MAX_WIDTH; width++) {
-            depth = depths[width % 3];
-            set_sums();
-            call_ref((float *)dst[0][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x,
-                     depth, width);
-            call_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x,
-                     depth, width);
-            compare(1, 4);
-        }
-        bench_new((float *)dst[1][0] + PAD, 0.107f, ROW8(src, 0), ROW8(src, 1), 0.3f, src_x, 8,
-                  128);
-    }
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp->add_row, "vmaf_speed_add_row", float, set_sums(),
+              (float *sum, float tap, const uint8_t *row, int depth, int w),
+              0.107f, ROW(uint8_t, src, 0), depth);
+    CHECK_ROW(dsp->add_bilinear, "vmaf_speed_add_bilinear", float, set_sums(),
+              (float *sum, float tap, const uint8_t *a, const uint8_t *b, float weight,
+               const SpeedPosition *src_x, int depth, int w),
+              0.107f, ROW(uint8_t, src, 0), ROW(uint8_t, src, 1), 0.3f, src_x, depth);
 }
 
 #define GRID_W 43
