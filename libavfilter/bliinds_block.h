@@ -38,7 +38,7 @@
 
 #include <stdint.h>
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 #include "cuda/kernel.cuh"

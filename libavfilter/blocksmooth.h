@@ -47,7 +47,7 @@
 #include "filters.h"
 #endif
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 
 #define BLOCKSMOOTH_TAPS   6    ///< samples across an edge
 #define BLOCKSMOOTH_BEFORE 3    ///< of these, before it

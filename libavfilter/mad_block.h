@@ -25,7 +25,7 @@
 #ifndef AVFILTER_MAD_BLOCK_H
 #define AVFILTER_MAD_BLOCK_H
 
-#include "cuda/shared.h"
+#include "shared_arith.h"
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 #include "cuda/kernel.cuh"

@@ -37,11 +37,11 @@
 #include "libavutil/opt.h"
 
 #include "avfilter.h"
-#include "cuda/shared.h"
 #include "filters.h"
 #include "framesync.h"
 #include "luma.h"
 #include "metric.h"
+#include "shared_arith.h"
 
 /// Frames of an input.
 typedef struct PairSyncInput {

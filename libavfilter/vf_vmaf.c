@@ -20,30 +20,21 @@
  * @file
  * VMAF v1 (v1.0.16): full-reference quality as libvmaf computes it, to the digit
  *
- * Four features go to a regression that was trained on what people said: the detail that the
- * encode kept and added (ADM3), the motion of the source, banding (CAMBI), and the change of
- * chroma's entropy (SpEED). The motion of a frame needs the next one: frames wait for it.
+ * A regression that was trained on subjective scores combines four features: detail loss and additive
+ * impairment (ADM), motion of the reference, banding (CAMBI), and the change of chroma's entropy
+ * (SpEED). The motion of a frame depends on the next one: frames wait for it.
  *
- * All that jobs sum are integers, and what is not is computed in one order: the result is the same
- * for any number of threads.
+ * Slices add up integers, and floats are computed in one order: the result does not depend on the
+ * number of threads.
  */
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "config.h"
-
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
-#include "libavutil/cpu.h"
 #include "libavutil/error.h"
-#include "libavutil/internal.h"
-#include "libavutil/intfloat.h"
-#include "libavutil/intmath.h"
 #include "libavutil/intreadwrite.h"
-#include "libavutil/log.h"
-#include "libavutil/mem.h"
 #include "libavutil/opt.h"
 #include "libavutil/pixdesc.h"
 #include "libavutil/pixfmt.h"
@@ -55,130 +46,17 @@
 #include "pair_sync.h"
 #include "vmaf.h"
 
-// Jobs of which the compiler makes vectors, for more than one kind of processor.
-#if ARCH_X86 && (defined(__GNUC__) || defined(__clang__))
-#define AVX2     __attribute__((target("avx2")))
-#define HAS_AVX2 !!(av_get_cpu_flags() & AV_CPU_FLAG_AVX2)
-#else
-#define AVX2
-#define HAS_AVX2 0
-#endif
-
-/// The job of an inline function, of which EXECUTE() chooses one form.
-#define JOB_FORMS(name)                                                                     \
-static int name ## _c(AVFilterContext *ctx, void *arg, int job, int nb_jobs)                \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}                                                                                           \
-                                                                                            \
-AVX2 static int name ## _avx2(AVFilterContext *ctx, void *arg, int job, int nb_jobs)        \
-{                                                                                           \
-    return name(ctx, arg, job, nb_jobs);                                                    \
-}
-
-#define EXECUTE(ctx, name, arg, nb_jobs)                                                    \
-    ff_filter_execute(ctx, HAS_AVX2 ? name ## _avx2 : name ## _c, arg, NULL, nb_jobs)
-
-/// What a job of ADM and motion works in.
-typedef struct LumaJob {
-    int16_t *difference[VMAF_MOTION_TAPS];      ///< of row y in y % VMAF_MOTION_TAPS
-    void *column[2];                ///< filtered columns: low and high frequencies
-    int32_t *band;                  ///< rows of VMAF_ADM_BANDS of both pictures
-    int32_t *scratch;               ///< a row of a band
-    int32_t *part[3];               ///< rows of enum VMAFADMRow; row y is in y % 3
-    uint64_t cube[VMAF_ADM_SUMS][VMAF_ADM_BANDS], sad;
-} LumaJob;
-
-/// ADM and motion: rows are streamed, and of each scale only the picture of the next one is kept.
-typedef struct Luma {
-    int depth;
-    VMAFADMDSP dsp;
-    ptrdiff_t stride;               ///< of bands and parts
-    ptrdiff_t image_stride[VMAF_ADM_SCALES];
-    int32_t *image[VMAF_ADM_SCALES][PAIR_NB];   ///< bands of low frequencies of the scale before
-    int32_t *none;                  ///< what the source is masked by
-    LumaJob *job;
-
-    // what is measured now: for motion, the main picture is the frame before
-    const AVFrame *frame[PAIR_NB];
-    const VMAFADMScale *scale;
-} Luma;
-
-#define CONTRASTS  VMAF_CAMBI_CONTRASTS
-#define NB_VALUES  VMAF_CAMBI_VALUES
-#define MASK_SIZE  VMAF_CAMBI_MASK
-
-#define VECTOR     16       ///< counts and contrasts are made in so many
-
-/// Set in the samples of a scale that are masked: they may be part of a band.
-#define MASKED     (1 << 15)
-
-typedef struct CambiJob {
-    uint16_t *source[2];            ///< row y is in y % 2, with 10 bits
-    uint16_t *row[2];               ///< the same without dither
-    uint8_t *flat[MASK_SIZE];       ///< whether a sample is that to the right and below
-    uint8_t *nb_flat;               ///< in these rows
-    uint8_t *mask;
-    uint16_t *mode[3];              ///< row y is in y % 3, filtered along itself
-    uint16_t *count;                ///< [values][stride] of masked samples in the window around
-    float *contrast;                ///< of masked samples
-    float *factor;                  ///< of a run
-    int nb_contrasts;
-} CambiJob;
-
-typedef struct Cambi {
-    VMAFCambiPicture picture;
-    int *column, *line;             ///< of the source, for each of the encode; NULL if equal
-    float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
-    int count_stride;
-    int16_t *place;                 ///< 1, 2, 3...
-    uint16_t *image[2];             ///< of a scale, and of the one before
-    uint8_t *is_start;              ///< whether a run begins there
-    CambiJob *job;
-
-    // what is measured now
-    const AVFrame *frame;
-    const uint16_t *before;         ///< the scale before, and how it is sampled
-    uint16_t *now;
-    int before_w, step, w, h;       ///< of the scale
-} Cambi;
-
-#define SIDE   VMAF_SPEED_SIDE
-#define BLOCK  VMAF_SPEED_BLOCK
-#define STRIDE VMAF_SPEED_STRIDE
-#define TAPS   VMAF_SPEED_TAPS
-#define STEP   VMAF_SPEED_STEP
-
-/// A plane of chroma. Each one is a job.
-typedef struct Plane {
-    float *sum;                     ///< w samples
-    float *grid, *blurred;          ///< grid_w * grid_h samples
-} Plane;
-
-typedef struct Speed {
-    const VMAFSpeedPicture *picture;
-    int depth;
-    VMAFSpeedPosition *column, *line;
-    Plane plane[VMAF_CHROMA][PAIR_NB];
-    float *found;                   ///< see ff_vmaf_speed_size()
-    const AVFrame *frame[PAIR_NB];  ///< that are measured now
-} Speed;
-
 typedef struct VMAFCPUContext {
     LumaInputs inputs;                  ///< the first member
     PairSync sync;
     VMAFContext common;
 
-    int drained;                        ///< command: delay no frames any more
-    int nb_jobs;
-    Luma luma;
-    Speed speed[VMAF_NB_PRESCALES];
-    Cambi cambi[VMAF_MAX_MODELS];
-    AVFrame *before[VMAF_NB_WINDOWS];   ///< the last frames of the reference
-
-    void **memory;
-    int nb_memory;
-    int is_short;                       ///< not all was had
+    int drained;                        ///< command: frames do not wait any more
+    ADMContext adm;
+    MotionContext motion;
+    SpeedContext speed[VMAF_NB_PRESCALES];
+    CAMBIContext cambi[VMAF_MAX_MODELS];
+    AVFrame *prev[VMAF_NB_WINDOWS];     ///< previous frames of the reference
 } VMAFCPUContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -192,7 +70,7 @@ static const AVOption vmaf_options[] = {
 
 AVFILTER_DEFINE_CLASS(vmaf);
 
-/// Whether a format is measured, or refused with a message and not given chroma, as gray is.
+/// Check that a format is read as it is. Gray is, too, since it shall be refused and not converted.
 static int is_accepted(const AVPixFmtDescriptor *desc)
 {
     const int depth = desc->comp[0].depth;
@@ -202,926 +80,43 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
            desc->log2_chroma_w <= 1 && desc->log2_chroma_h <= desc->log2_chroma_w;
 }
 
-/// Read a sample. Bits beyond the depth do not count.
-static av_always_inline int get_sample(const void *row, int x, int depth)
-{
-    return depth > 8 ? ((const uint16_t *)row)[x] & ((1 << depth) - 1)
-                     : ((const uint8_t *)row)[x];
-}
-
-// ---- loops of ADM ----
-
-static const int taps[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
-
-/// The samples are centred on zero.
-static void split_first_columns(void *low, void *high, const void *const line[4], int depth, int w)
-{
-    for (int i = 0; i < 2; i++)
-        for (int x = 0; x < w; x++) {
-            int sum = 1 << (depth - 1);
-
-            for (int tap = 0; tap < 4; tap++)
-                sum += (get_sample(line[tap], x, depth) - (1 << (depth - 1))) * taps[i][tap];
-            ((int16_t *)(i ? high : low))[x] = av_clip_int16(sum >> depth);
-        }
-}
-
-static void split_columns(void *low, void *high, const void *const line[4], int shift, int w)
-{
-    const int32_t *const *row = (const int32_t *const *)line;
-
-    for (int i = 0; i < 2; i++)
-        for (int x = 0; x < w; x++)
-            ((int32_t *)(i ? high : low))[x] =
-                vmaf_adm_shift((int64_t)row[0][x] * taps[i][0] + (int64_t)row[1][x] * taps[i][1] +
-                               (int64_t)row[2][x] * taps[i][2] + (int64_t)row[3][x] * taps[i][3],
-                               shift);
-}
-
-#define SPLIT_ROW(name, type)                                                               \
-static void name(int32_t *low, int32_t *high, const void *src, int shift, int w)            \
-{                                                                                           \
-    for (int x = 0; x < w; x++) {                                                           \
-        const type *at = (const type *)src + 2 * x;                                         \
-        int64_t sum[2] = { 0 };                                                             \
-                                                                                            \
-        for (int tap = 0; tap < 4; tap++) {                                                 \
-            sum[0] += (int64_t)at[tap - 1] * taps[0][tap];                                  \
-            sum[1] += (int64_t)at[tap - 1] * taps[1][tap];                                  \
-        }                                                                                   \
-        low[x]  = vmaf_adm_shift(sum[0], shift);                                            \
-        high[x] = vmaf_adm_shift(sum[1], shift);                                            \
-    }                                                                                       \
-}
-
-SPLIT_ROW(split_row0, int16_t)
-SPLIT_ROW(split_row,  int32_t)
-
-static int is_aligned(const int32_t *band, ptrdiff_t stride)
-{
-    const int64_t eh = band[VMAF_ADM_H * stride], ev = band[VMAF_ADM_V * stride];
-    const int64_t rh = band[(VMAF_ADM_BANDS + VMAF_ADM_H) * stride];
-    const int64_t rv = band[(VMAF_ADM_BANDS + VMAF_ADM_V) * stride];
-
-    return vmaf_adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
-}
-
-static void align_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = -is_aligned(bands + x, stride);
-}
-
-/// The same in vectors of float, which decides but for what is too close to one degree.
-AVX2 static void align_row_avx2(int32_t *restrict dst, const int32_t *restrict bands,
-                                     ptrdiff_t stride, int w)
-{
-    const int32_t *e = bands, *r = bands + VMAF_ADM_BANDS * stride;
-    int is_close = 0;
-
-    for (int x = 0; x < w; x++) {
-        const float eh = e[x], ev = e[x + stride], rh = r[x], rv = r[x + stride];
-        const float product = rh * eh + rv * ev;
-        const float least = VMAF_ADM_COS2 * (rh * rh + rv * rv) * (eh * eh + ev * ev);
-        const float more  = product * product - least;
-
-        dst[x]    = -((product >= 0) & (more >= 0));
-        is_close |= vmaf_fabsf(more) < least * 0x1p-19f;
-    }
-    if (is_close)
-        align_row(dst, bands, stride, w);
-}
-
-static av_always_inline void part_row_of(int is_first, int32_t *dst, const int32_t *bands,
-                                         ptrdiff_t stride, const int32_t *is_aligned,
-                                         const uint32_t weight[VMAF_ADM_BANDS], int w)
-{
-    for (int x = 0; x < w; x++) {
-        int near[VMAF_ADM_PARTS] = { 0 }, here[VMAF_ADM_PARTS] = { 0 };
-
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-            const int encode = bands[band * stride + x];
-            const int source = bands[(VMAF_ADM_BANDS + band) * stride + x];
-            const int kept   = vmaf_adm_kept(is_first, source, encode, is_aligned[x]);
-
-            for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-                const int value = vmaf_adm_weigh(is_first, part == VMAF_ADM_KEPT ? kept
-                                                           : encode - kept, weight[band]);
-                int around;
-                const int centre = vmaf_adm_mask(is_first, value, band, &around);
-
-                dst[(part * VMAF_ADM_BANDS + band) * stride + x] = value;
-                near[part] += around;
-                here[part] += centre - around;
-            }
-        }
-        for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-            dst[(VMAF_ADM_NEAR + part) * stride + x] = near[part];
-            dst[(VMAF_ADM_HERE + part) * stride + x] = here[part];
-        }
-    }
-}
-
-static void part_row0(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                      const int32_t *is_aligned, const uint32_t *weight, int w)
-{
-    part_row_of(1, dst, bands, stride, is_aligned, weight, w);
-}
-
-static void part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                     const int32_t *is_aligned, const uint32_t *weight, int w)
-{
-    part_row_of(0, dst, bands, stride, is_aligned, weight, w);
-}
-
-static uint64_t cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
-                         int w)
-{
-    uint64_t sum = 0;
-
-    for (int x = 0; x < w; x++)
-        sum += vmaf_adm_cube(value[x], threshold[x], *cube);
-    return sum;
-}
-
-av_cold void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth)
-{
-    *dsp = (VMAFADMDSP){
-        .split_columns = { split_first_columns, split_columns },
-        .split_row     = { split_row0, split_row },
-        .align_row     = HAS_AVX2 ? align_row_avx2 : align_row,
-        .part_row      = { part_row0, part_row },
-        .cube_row      = cube_row,
-    };
-#if ARCH_X86 && HAVE_X86ASM
-    ff_vmaf_adm_dsp_init_x86(dsp, depth);
-#endif
-}
-
-// ---- ADM ----
-
-/// Row y of a scale's picture.
-static void *picture_row(const Luma *s, int scale, int picture, int y)
-{
-    const AVFrame *frame = s->frame[picture];
-
-    return scale ? (void *)(s->image[scale][picture] + y * s->image_stride[scale]) :
-                   frame->data[0] + y * (ptrdiff_t)frame->linesize[0];
-}
-
-/// Make the samples beside a row.
-static void mirror_row(uint8_t *row, size_t size, int w)
-{
-    memcpy(row - size, row + size, size);
-    for (int x = w; x < w + 2; x++)
-        memcpy(row + x * size, row + vmaf_adm_mirror(x, w) * size, size);
-}
-
-/// Row y of the bands of both pictures and, of a job's own, of the next scale's pictures.
-static void make_bands(const Luma *s, LumaJob *job, int y, int is_own, int has_detail)
-{
-    const VMAFADMScale *sc = s->scale;
-    const int next = sc->scale + 1, is_next = sc->scale > 0, shift = sc->scale & 1 ? 15 : 16;
-    const int column_shift = !is_next ? s->depth : sc->scale == 1 ? 0 : 16;
-    const size_t size = is_next ? sizeof(int32_t) : sizeof(int16_t);
-
-    for (int p = 0; p < PAIR_NB; p++) {
-        int32_t *band = job->band + p * VMAF_ADM_BANDS * s->stride;
-        int32_t *low  = job->scratch;
-        const void *line[4];
-
-        if (is_own && next < VMAF_ADM_SCALES)
-            low = picture_row(s, next, p, y);
-        for (int i = 0; i < 4; i++)
-            line[i] = picture_row(s, sc->scale, p, vmaf_adm_mirror(2 * y - 1 + i, sc->height));
-        s->dsp.split_columns[is_next](job->column[0], job->column[1], line, column_shift,
-                                      sc->width);
-        mirror_row(job->column[0], size, sc->width);
-        s->dsp.split_row[is_next](low, band + VMAF_ADM_V * s->stride, job->column[0], shift, sc->w);
-        if (has_detail) {
-            mirror_row(job->column[1], size, sc->width);
-            s->dsp.split_row[is_next](band + VMAF_ADM_H * s->stride, band + VMAF_ADM_D * s->stride,
-                                      job->column[1], shift, sc->w);
-        }
-    }
-}
-
-/// Row y of the parts of all bands, from the column left of what is summed to the one right of it.
-static void make_parts(const Luma *s, LumaJob *job, int y)
-{
-    const VMAFADMScale *sc = s->scale;
-    const int from = FFMAX(sc->left - 1, 0), w = FFMIN(sc->right + 1, sc->w) - from;
-    int32_t *dst = job->part[y % 3];
-
-    s->dsp.align_row(job->scratch, job->band + from, s->stride, w);
-    s->dsp.part_row[sc->scale > 0](dst + from, job->band + from, s->stride, job->scratch,
-                                   sc->weight, w);
-    for (int part = 0; part < VMAF_ADM_PARTS && !sc->left; part++) {
-        int32_t *near = dst + (VMAF_ADM_NEAR + part) * s->stride;
-
-        near[-1]    = near[1];
-        near[sc->w] = near[sc->w - 1];
-    }
-}
-
-/// Add a row of a part of all bands.
-static void add_cubes(const Luma *s, LumaJob *job, int part, const int32_t *value,
-                      const int32_t *threshold)
-{
-    const VMAFADMScale *sc = s->scale;
-
-    for (int band = 0; band < VMAF_ADM_BANDS; band++)
-        job->cube[part][band] +=
-            vmaf_adm_round_row(s->dsp.cube_row(value + band * s->stride, threshold,
-                                               &sc->cube[part][band], sc->right - sc->left),
-                               sc->row_shift[part]);
-}
-
-/// What masks: sums over 3x3, and what is more at the own place.
-static av_always_inline void sum_masks(int32_t *restrict dst, const int32_t *restrict a,
-                                       const int32_t *restrict b, const int32_t *restrict c,
-                                       const int32_t *restrict here, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = a[x - 1] + a[x] + a[x + 1] + b[x - 1] + b[x] + b[x + 1] +
-                 c[x - 1] + c[x] + c[x + 1] + here[x];
-}
-
-/// Add row y of the parts, of which the rows around it are known.
-static av_always_inline void add_parts(const Luma *s, LumaJob *job, int y)
-{
-    const VMAFADMScale *sc = s->scale;
-    const int32_t *row[3];
-
-    for (int i = 0; i < 3; i++)
-        row[i] = job->part[vmaf_adm_mirror(y - 1 + i, sc->h) % 3] + sc->left;
-    for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-        const ptrdiff_t near = (VMAF_ADM_NEAR + !part) * s->stride;
-
-        sum_masks(job->scratch, row[0] + near, row[1] + near, row[2] + near,
-                  row[1] + (VMAF_ADM_HERE + !part) * s->stride, sc->right - sc->left);
-        add_cubes(s, job, part, row[1] + part * VMAF_ADM_BANDS * s->stride, job->scratch);
-    }
-}
-
-static av_always_inline int adm_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Luma *s      = arg;
-    const VMAFADMScale *sc = s->scale;
-    LumaJob *job = &s->job[jobnr];
-    const int start = ff_slice_pos(sc->h, jobnr, nb_jobs);
-    const int end   = ff_slice_pos(sc->h, jobnr + 1, nb_jobs);
-
-    memset(job->cube, 0, sizeof(job->cube));
-    // each row needs its neighbours, which belong to other jobs at the ends
-    for (int y = FFMAX(start - 1, 0); y <= end; y++) {
-        const int is_own = y >= start && y < end, has_detail = y >= sc->top - 1 && y <= sc->bottom;
-
-        if (y < sc->h && (is_own || has_detail))
-            make_bands(s, job, y, is_own, has_detail);
-        if (y < sc->h && has_detail)
-            make_parts(s, job, y);
-        if (is_own && y >= sc->top && y < sc->bottom)
-            add_cubes(s, job, VMAF_ADM_SOURCE,
-                      job->band + PAIR_REFERENCE * VMAF_ADM_BANDS * s->stride + sc->left, s->none);
-        if (y > start && y > sc->top && y <= sc->bottom)
-            add_parts(s, job, y - 1);
-    }
-    return 0;
-}
-
-JOB_FORMS(adm_slice)
-
-static void measure_adm(AVFilterContext *ctx, const AVFrame *reference, const AVFrame *encode,
-                        const VMAFADMScale scale[VMAF_ADM_SCALES], VMAFADMSums *sums)
-{
-    VMAFCPUContext *s = ctx->priv;
-    Luma *luma = &s->luma;
-
-    *sums = (VMAFADMSums){ 0 };
-    luma->frame[PAIR_REFERENCE] = reference;
-    luma->frame[PAIR_MAIN]      = encode;
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        const int nb_jobs = FFMIN(s->nb_jobs, scale[i].h);
-
-        luma->scale = &scale[i];
-        EXECUTE(ctx, adm_slice, luma, nb_jobs);
-        for (int job = 0; job < nb_jobs; job++)
-            for (int part = 0; part < VMAF_ADM_SUMS; part++)
-                for (int band = 0; band < VMAF_ADM_BANDS; band++)
-                    sums->cube[i][part][band] += luma->job[job].cube[part][band];
-    }
-}
-
-// ---- motion ----
-
-static av_always_inline void subtract(int16_t *restrict dst, const void *restrict before,
-                                      const void *restrict now, int depth, int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = get_sample(before, x, depth) - get_sample(now, x, depth);
-}
-
-static av_always_inline void blur_columns(int32_t *restrict dst, const int16_t *restrict a,
-                                          const int16_t *restrict b, const int16_t *restrict c,
-                                          const int16_t *restrict d, const int16_t *restrict e,
-                                          int depth, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const int16_t ae = a[x] + e[x], bd = b[x] + d[x];
-
-        dst[x] = vmaf_motion_columns(ae, bd, c[x], 0, 0, depth);
-    }
-}
-
-static av_always_inline uint32_t add_row(const int32_t *src, int w)
-{
-    uint32_t sum = 0;
-
-    for (int x = 0; x < w; x++) {
-        const int32_t *at = src + x;    // with src[x - 2] clang makes no vectors
-
-        sum += vmaf_motion_row(at[-2], at[-1], at[0], at[1], at[2]);
-    }
-    return sum;
-}
-
-static av_always_inline int motion_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Luma *s = arg;
-    LumaJob *job    = &s->job[jobnr];
-    const int w = s->frame[0]->width, h = s->frame[0]->height;
-    const int begin = ff_slice_pos(h, jobnr, nb_jobs), end = ff_slice_pos(h, jobnr + 1, nb_jobs);
-    int32_t *column = job->column[0];
-
-    job->sad = 0;
-    for (int next = FFMAX(begin - VMAF_MOTION_TAPS / 2, 0), y = begin; y < end; y++) {
-        const int16_t *row[VMAF_MOTION_TAPS];
-
-        for (; next < FFMIN(y + VMAF_MOTION_TAPS / 2 + 1, h); next++) {
-            int16_t *dst = job->difference[next % VMAF_MOTION_TAPS];
-            const void *before = picture_row(s, 0, PAIR_MAIN, next);
-            const void *now    = picture_row(s, 0, PAIR_REFERENCE, next);
-
-            subtract(dst, before, now, s->depth, w);
-        }
-        for (int i = 0; i < VMAF_MOTION_TAPS; i++)
-            row[i] = job->difference[vmaf_mirror(y + i - VMAF_MOTION_TAPS / 2, h) %
-                                     VMAF_MOTION_TAPS];
-        blur_columns(column, row[0], row[1], row[2], row[3], row[4], s->depth, w);
-        for (int i = 1; i <= VMAF_MOTION_TAPS / 2; i++) {
-            column[-i]        = column[i];
-            column[w - 1 + i] = column[w - 1 - i];
-        }
-        job->sad += add_row(column, w);
-    }
-    return 0;
-}
-
-JOB_FORMS(motion_slice)
-
-/// The sum of absolute differences of two blurred frames of the reference.
-static uint64_t measure_motion(AVFilterContext *ctx, const AVFrame *before, const AVFrame *now)
-{
-    VMAFCPUContext *s = ctx->priv;
-    uint64_t sum = 0;
-
-    s->luma.frame[PAIR_REFERENCE] = now;
-    s->luma.frame[PAIR_MAIN]      = before;
-    EXECUTE(ctx, motion_slice, &s->luma, s->nb_jobs);
-    for (int job = 0; job < s->nb_jobs; job++)
-        sum += s->luma.job[job].sad;
-    return sum;
-}
-
-// ---- CAMBI: picture and mask ----
-
-/// Every sample, or every second one.
-static av_always_inline void sample(uint16_t *restrict dst, const uint16_t *restrict src, int step,
-                                    int w)
-{
-    if (step == 1)
-        memcpy(dst, src, w * sizeof(*dst));
-    for (int x = 0; step == 2 && x < w; x++)
-        dst[x] = src[2 * x];
-}
-
-/// Row y of the encode, with 10 bits.
-static av_always_inline void get_source(const Cambi *s, CambiJob *job, int y)
-{
-    const uint8_t *src8   = s->frame->data[0] + (s->line ? s->line[y] : y) *
-                            (ptrdiff_t)s->frame->linesize[0];
-    const uint16_t *src16 = (const uint16_t *)src8;
-    uint16_t *dst = job->source[y & 1];
-    const int w = s->picture.width, depth = s->picture.depth;
-
-    if (depth == 8) {
-        for (int x = 0; x < w; x++)
-            dst[x] = vmaf_cambi_value(src8[s->column ? s->column[x] : x], 8);
-    } else {
-        for (int x = 0; x < w; x++)
-            dst[x] = get_sample(src16, s->column ? s->column[x] : x, depth);
-        for (int x = 0; x < w && depth > 10; x++)
-            dst[x] = vmaf_cambi_value(dst[x], depth);
-    }
-    dst[w] = dst[w - 1];
-}
-
-/// Row y of the picture that is measured. Row y + 1 of the encode must not be known.
-static av_always_inline void get_row(const Cambi *s, CambiJob *job, int y)
-{
-    uint16_t *restrict dst = job->row[y & 1];
-    const uint16_t *above  = job->source[y & 1], *below = above;
-    const int w = s->picture.width;
-
-    if (y + 1 < s->picture.height) {
-        get_source(s, job, y + 1);
-        below = job->source[(y + 1) & 1];
-    }
-    // 16 bits are enough for four samples of 10
-    if (s->picture.dithers)
-        for (int x = 0; x < w; x++)
-            dst[x] = (uint16_t)(above[x] + above[x + 1] + below[x] + below[x + 1]) >> 2;
-    else
-        memcpy(dst, above, w * sizeof(*dst));
-    dst[w] = dst[w - 1];
-}
-
-/// Replace the oldest row of what is flat.
-static av_always_inline void flat_row(uint8_t *restrict nb_flat, uint8_t *restrict flat,
-                                      const uint16_t *restrict row,
-                                      const uint16_t *restrict below, int is_inside, int w)
-{
-    for (int x = 0; x < w; x++) {
-        const uint8_t is_flat = (row[x] == row[x + 1]) & (row[x] == below[x]) & is_inside;
-
-        nb_flat[x] += is_flat - flat[x];
-        flat[x]     = is_flat;
-    }
-}
-
-/// Mask what lies where most samples are those beside and below them.
-static av_always_inline void mask_row(const Cambi *s, uint16_t *restrict dst,
-                                      uint8_t *restrict mask, const uint8_t *restrict nb_flat,
-                                      int step, int w)
-{
-    const uint8_t least = s->picture.mask_min;
-
-    for (int x = 0; x < s->picture.width; x++) {
-        const uint8_t *at = nb_flat + x;
-        const uint8_t sum = at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
-
-        mask[x] = sum > least;
-    }
-    for (int x = 0; step == 1 && x < w; x++)
-        dst[x] |= mask[x] * MASKED;
-    for (int x = 0; step == 2 && x < w; x++)
-        dst[x] |= mask[2 * x] * MASKED;
-}
-
-/// Make the first scale's picture.
-static av_always_inline int prepare_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Cambi *s = arg;
-    CambiJob *job = &s->job[jobnr];
-    const int begin = s->h * jobnr / nb_jobs, end = s->h * (jobnr + 1) / nb_jobs;
-    const int step  = s->step, w = s->w, height = s->picture.height;
-    const int first = FFMAX(begin * step - MASK_SIZE / 2, 0);
-    const int last  = (end - 1) * step + MASK_SIZE / 2;
-
-    for (int i = 0; i < MASK_SIZE; i++)
-        memset(job->flat[i], 0, s->picture.width);
-    memset(job->nb_flat, 0, s->picture.width);
-    get_source(s, job, first);
-    get_row(s, job, first);
-    for (int y = first; y <= last; y++) {
-        const uint16_t *row = job->row[y & 1];
-        const int done = y - MASK_SIZE / 2;
-
-        if (y + 1 < height)
-            get_row(s, job, y + 1);
-        flat_row(job->nb_flat, job->flat[y % MASK_SIZE], row,
-                 y + 1 < height ? job->row[(y + 1) & 1] : row, y < height, s->picture.width);
-        if (y % step == 0 && y / step >= begin && y / step < end)
-            sample(s->now + y / step * (size_t)w, row, step, w);
-        if (done >= begin * step && done % step == 0)
-            mask_row(s, s->now + done / step * (size_t)w, job->mask, job->nb_flat, step, w);
-    }
-    return 0;
-}
-
-// ---- CAMBI: scales ----
-
-static av_always_inline void mode_row(uint16_t *restrict dst, const uint16_t *restrict a,
-                                      const uint16_t *restrict b, const uint16_t *restrict c,
-                                      int w)
-{
-    for (int x = 0; x < w; x++)
-        dst[x] = vmaf_cambi_mode(a[x] & ~MASKED, b[x] & ~MASKED, c[x] & ~MASKED) |
-                 (b[x] & MASKED);
-}
-
-/// Row y of a scale, which is the one before or every second sample of it, filtered along itself.
-static av_always_inline void get_mode(const Cambi *s, const CambiJob *job, int y)
-{
-    uint16_t *dst = job->mode[y % 3], *row = job->source[0];
-    const int w   = s->w;
-
-    sample(row, s->before + y * s->step * (size_t)s->before_w, s->step, w);
-    dst[0]     = row[0];
-    dst[w - 1] = row[w - 1];
-    mode_row(dst + 1, row, row + 1, row + 2, w - 2);
-}
-
-/// What is counted of a sample: NB_VALUES of one that is not masked, too dark or too bright.
-static av_always_inline uint16_t counted(uint16_t sample)
-{
-    const uint16_t value = sample - (MASKED | VMAF_CAMBI_FIRST);
-
-    return FFMIN(value, NB_VALUES);
-}
-
-/// Find where runs begin: samples beside each other that count as one value. One is behind the row.
-static av_always_inline void find_runs(uint8_t *restrict is_start, const uint16_t *restrict row,
-                                       int w)
-{
-    AV_WN64(is_start + (w & ~7), 0);
-    for (int x = 1; x < w; x++)
-        is_start[x] = counted(row[x]) != counted(row[x - 1]);
-    is_start[0] = 0;
-    is_start[w] = 1;
-}
-
-static av_always_inline size_t start_stride(int w)
-{
-    return (w & ~7) + 8;
-}
-
-/// Sample the scale before, and replace what is alone among its neighbours.
-static av_always_inline int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Cambi *s = arg;
-    const CambiJob *job  = &s->job[jobnr];
-    const int begin = s->h * jobnr / nb_jobs, end = s->h * (jobnr + 1) / nb_jobs;
-    const int w = s->w;
-
-    for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
-        get_mode(s, job, y);
-    for (int y = begin; y < end; y++) {
-        uint16_t *row = s->now + y * (size_t)w;
-
-        if (y + 1 < s->h)
-            get_mode(s, job, y + 1);
-        if (y && y < s->h - 1)
-            mode_row(row, job->mode[(y + 2) % 3], job->mode[y % 3], job->mode[(y + 1) % 3], w);
-        else
-            sample(row, s->before + y * s->step * (size_t)s->before_w, s->step, w);
-        find_runs(s->is_start + y * start_stride(w), row, w);
-    }
-    return 0;
-}
-
-/// Add a run to the counts of all windows that have some of it, or take it away.
-static av_always_inline void count_run(uint16_t *restrict count, const int16_t *restrict place,
-                                       int nb, int most, int sign)
-{
-    for (int x = 0; x < FFALIGN(nb, VECTOR); x++) {
-        const int16_t after  = nb + 1 - place[x];
-        const int16_t of_run = FFMIN3(place[x], after, (int16_t)most);
-
-        count[x] += sign * FFMAX(of_run, 0);
-    }
-}
-
-static av_always_inline void contrast_row(float *restrict dst, float *restrict factor,
-                                          const uint16_t *restrict count,
-                                          const uint16_t *restrict above,
-                                          const uint16_t *restrict below,
-                                          const float *restrict reciprocal, int step, int n)
-{
-    for (int x = 0; x < FFALIGN(n, VECTOR); x++)
-        factor[x] = reciprocal[count[x] + FFMAX(above[x], below[x])];
-    for (int x = 0; x < FFALIGN(n, VECTOR); x++) {
-        const float c = step * count[x] * FFMAX(above[x], below[x]) * factor[x];
-
-        dst[x] = FFMAX(dst[x], c);
-    }
-}
-
-/// The largest contrasts of a run.
-static av_always_inline void contrast_run(const Cambi *s, CambiJob *job,
-                                          const uint16_t *restrict count, int value, int n)
-{
-    float *dst = job->contrast + job->nb_contrasts;
-
-    memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
-    for (int step = 1; step <= CONTRASTS; step++)
-        if (vmaf_cambi_is_seen(value, step))
-            contrast_row(dst, job->factor, count, count + step * s->count_stride,
-                         count - step * s->count_stride, s->reciprocal, step, n);
-    job->nb_contrasts += n;
-}
-
-/// Count a row, with sign -1 or 1, or measure its contrasts.
-static av_always_inline void do_row(const Cambi *s, CambiJob *job, int y, int sign)
-{
-    const uint16_t *row     = s->now + y * (size_t)s->w;
-    const uint8_t *is_start = s->is_start + y * start_stride(s->w);
-
-    for (int x = 0, start = 0; x <= s->w; x += 8)
-        for (uint64_t starts = AV_RL64(is_start + x); starts; starts &= starts - 1) {
-            const int end   = x + (ff_ctzll(starts) >> 3), n = end - start;
-            const int value = counted(row[start]);
-            uint16_t *count = job->count + (value + CONTRASTS) * (size_t)s->count_stride + start;
-
-            if (value < NB_VALUES && sign)
-                count_run(count, s->place, n + s->picture.window - 1,
-                          FFMIN(n, s->picture.window), sign);
-            else if (value < NB_VALUES)
-                contrast_run(s, job, count + s->picture.window / 2, value + VMAF_CAMBI_FIRST, n);
-            start = end;
-        }
-}
-
-static av_always_inline int contrast_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
-{
-    const Cambi *s = arg;
-    CambiJob *job = &s->job[jobnr];
-    const int begin = s->h * jobnr / nb_jobs, end = s->h * (jobnr + 1) / nb_jobs;
-    const int window = s->picture.window, around = window / 2;
-    const int first  = FFMAX(begin - around, 0), last = FFMIN(end + around, s->h);
-
-    // all counts are zero again at the end
-    job->nb_contrasts = 0;
-    for (int y = first; y < last + window; y++) {
-        if (y - window >= first)
-            do_row(s, job, y - window, -1);
-        if (y < last)
-            do_row(s, job, y, 1);
-        if (y - around >= begin && y - around < end)
-            do_row(s, job, y - around, 0);
-    }
-    return 0;
-}
-
-JOB_FORMS(prepare_slice)
-JOB_FORMS(filter_slice)
-JOB_FORMS(contrast_slice)
-
-/// The mean of the largest of a scale's contrasts. They are so coarse that any order has one sum.
-static double pool(const Cambi *s, int nb_jobs)
-{
-    const int nb_top = ff_vmaf_cambi_top(s->w * s->h);
-    uint32_t least = 0, nb_of[1 << 11];
-    int rest   = nb_top;
-    double sum = 0;
-
-    // the bits of the least of them, from the highest on: those of positive floats are in order
-    for (int shift = 20; shift >= 0; shift -= 10) {
-        uint32_t digit = shift == 20 ? 1 << 11 : 1 << 10;
-        const uint32_t nb_digits = digit--;
-
-        memset(nb_of, 0, sizeof(nb_of));
-        for (int j = 0; j < nb_jobs; j++)
-            for (int i = 0; i < s->job[j].nb_contrasts; i++) {
-                const uint32_t of = av_float2int(s->job[j].contrast[i]) - least >> shift;
-
-                if (of < nb_digits)
-                    nb_of[of]++;
-            }
-        while (digit && rest > nb_of[digit])
-            rest -= nb_of[digit--];
-        least += digit << shift;
-    }
-    for (int j = 0; j < nb_jobs; j++)
-        for (int i = 0; i < s->job[j].nb_contrasts; i++)
-            if (av_float2int(s->job[j].contrast[i]) > least)
-                sum += s->job[j].contrast[i];
-    return (sum + (double)av_int2float(least) * rest) / nb_top;
-}
-
-static double measure_cambi(AVFilterContext *ctx, Cambi *s, const AVFrame *encode)
-{
-    const int all_jobs = ((VMAFCPUContext *)ctx->priv)->nb_jobs;
-    double mean[VMAF_CAMBI_SCALES];
-    int nb_jobs;
-
-    s->frame = encode;
-    s->step  = 1 + s->picture.is_halved;
-    s->now   = s->image[1];
-    s->w     = DIV_UP(s->picture.width,  s->step);
-    s->h     = DIV_UP(s->picture.height, s->step);
-    nb_jobs  = FFMIN(all_jobs, s->h);
-    EXECUTE(ctx, prepare_slice, s, nb_jobs);
-    for (int scale = 0; scale < VMAF_CAMBI_SCALES; scale++) {
-        s->before   = s->image[!(scale & 1)];
-        s->now      = s->image[scale & 1];
-        s->before_w = s->w;
-        s->step     = scale ? 2 : 1;
-        s->w        = DIV_UP(s->w, s->step);
-        s->h        = DIV_UP(s->h, s->step);
-        nb_jobs     = FFMIN(all_jobs, s->h);
-        EXECUTE(ctx, filter_slice, s, nb_jobs);
-        EXECUTE(ctx, contrast_slice, s, nb_jobs);
-        mean[scale] = pool(s, nb_jobs);
-    }
-    return ff_vmaf_cambi_score(&s->picture, mean);
-}
-
-// ---- SpEED: samples ----
-
-/// Add so much of row y of what is measured.
-static av_always_inline void add_chroma(const Speed *s, float *restrict sum, float tap,
-                                        const uint8_t *data, ptrdiff_t linesize, int y)
-{
-    const int w = s->picture->w, depth = s->depth;
-    const VMAFSpeedPosition *line = &s->line[y];
-    const uint8_t *a = data + line->before * linesize, *b = data + line->after * linesize;
-
-    for (int x = 0; x < w && !s->picture->is_scaled; x++)
-        sum[x] += tap * vmaf_speed_value(get_sample(a, x, depth), depth);
-    for (int x = 0; x < w && s->picture->is_scaled; x++) {
-        const VMAFSpeedPosition *p = &s->column[x];
-
-        sum[x] += tap * vmaf_speed_between(
-            p->part, line->part,
-            vmaf_speed_value(get_sample(a, p->before, depth), depth),
-            vmaf_speed_value(get_sample(a, p->after,  depth), depth),
-            vmaf_speed_value(get_sample(b, p->before, depth), depth),
-            vmaf_speed_value(get_sample(b, p->after,  depth), depth));
-    }
-}
-
-/// Blur a plane, of which only the samples of the grid are made.
-static av_always_inline void make_grid(const Speed *s, Plane *p, const uint8_t *data,
-                                       ptrdiff_t linesize)
-{
-    static const float tap[TAPS] = VMAF_SPEED_BLUR;
-    const VMAFSpeedPicture *picture = s->picture;
-
-    for (int y = 0; y < picture->grid_h; y++) {
-        memset(p->sum, 0, picture->w * sizeof(*p->sum));
-        for (int i = 0; i < TAPS; i++)
-            add_chroma(s, p->sum, tap[i], data, linesize,
-                       vmaf_mirror(y * STEP + i - TAPS / 2, picture->h));
-        // a step is more than the taps behind it
-        for (int i = 1; i <= TAPS / 2; i++)
-            p->sum[-i] = p->sum[i];
-        for (int x = 0; x < picture->grid_w; x++) {
-            float sum = 0;
-
-            for (int i = 0; i < TAPS; i++)
-                sum += tap[i] * p->sum[x * STEP + i - TAPS / 2];
-            p->grid[y * picture->grid_w + x] = sum;
-        }
-    }
-}
-
-/// Leave only what differs from around.
-static void subtract_mean(const VMAFSpeedPicture *s, Plane *p)
-{
-    const int w = s->grid_w, h = s->grid_h;
-
-    for (int y = 0; y < h; y++) {
-        const float *above = p->grid + vmaf_mirror(y - 1, h) * w, *row = p->grid + y * w;
-        const float *below = p->grid + vmaf_mirror(y + 1, h) * w;
-
-        for (int x = 0; x < w; x++)
-            p->blurred[y * w + x] = vmaf_speed_smooth(above[x], row[x], below[x]);
-    }
-    for (int y = 0; y < h; y++) {
-        const float *row = p->blurred + y * w;
-
-        for (int x = 0; x < w; x++)
-            p->grid[y * w + x] -= vmaf_speed_smooth(row[vmaf_mirror(x - 1, w)], row[x],
-                                                    row[vmaf_mirror(x + 1, w)]);
-    }
-}
-
-// ---- SpEED: statistics ----
-
-static av_always_inline void get_block(float *restrict dst, const float *restrict src, int stride)
-{
-    for (int y = 0; y < SIDE; y++)
-        memcpy(dst + y * SIDE, src + y * stride, SIDE * sizeof(*dst));
-}
-
-/// The covariance of the samples of all blocks, also of those that overlap.
-static av_always_inline void covariance(const VMAFSpeedPicture *s, const Plane *p,
-                                        VMAFSpeedMatrix dst)
-{
-    const int w = (s->blocks_w - 1) * SIDE + 1, h = (s->nb_blocks / s->blocks_w - 1) * SIDE + 1;
-    const int n = w * h;
-    float mean[STRIDE] = { 0 }, block[STRIDE] = { 0 };
-    double sum[BLOCK][STRIDE] = { { 0 } }, d[STRIDE];
-
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
-            for (int i = 0; i < STRIDE; i++)
-                mean[i] += block[i];
-        }
-    for (int i = 0; i < BLOCK; i++)
-        mean[i] /= n;
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            get_block(block, p->grid + y * s->grid_w + x, s->grid_w);
-            for (int i = 0; i < STRIDE; i++)
-                d[i] = (double)block[i] - mean[i];
-            for (int i = 0; i < BLOCK; i++)
-                for (int j = 0; j < (i | 3) + 1; j++)
-                    sum[i][j] += d[i] * d[j];
-        }
-    for (int i = 0; i < BLOCK; i++)
-        for (int j = 0; j <= i; j++)
-            dst[i][j] = dst[j][i] = sum[i][j] / n;
-}
-
-/// Find whether the covariance is singular, and the contrast and entropy of each block.
-static av_always_inline void measure_blocks(const VMAFSpeedPicture *s, const Plane *p, float *found)
-{
-    VMAFSpeedWork work = { 0 };
-    int is_singular = 0;
-
-    covariance(s, p, work.given);
-    vmaf_tridiagonalize(&work, 0, 1);
-    vmaf_eigenvalues(work.value, work.side, 0);
-    for (int i = 0; i < BLOCK; i++)
-        is_singular |= work.value[i] < VMAF_SPEED_SINGULAR;
-    found[0] = is_singular || !vmaf_triangulate(&work, 0, 1);
-    for (int i = 0; i < s->nb_blocks && !found[0]; i += VMAF_SPEED_SHARE) {
-        const float *block[VMAF_SPEED_SHARE];
-        float contrast[VMAF_SPEED_SHARE];
-
-        for (int b = 0; b < VMAF_SPEED_SHARE; b++) {
-            const int n = FFMIN(i + b, s->nb_blocks - 1);
-
-            block[b] = p->grid + n / s->blocks_w * SIDE * s->grid_w + n % s->blocks_w * SIDE;
-        }
-        vmaf_speed_contrast(contrast, work.factor, block, s->grid_w);
-        for (int b = 0; b < VMAF_SPEED_SHARE && i + b < s->nb_blocks; b++) {
-            float *entropy = &found[1 + s->nb_blocks + i + b];
-
-            found[1 + i + b] = contrast[b];
-            *entropy = 0;
-            for (int j = 0; j < BLOCK; j++)
-                *entropy += vmaf_speed_entropy(work.value[j], contrast[b]);
-        }
-    }
-}
-
-static av_always_inline int measure_plane(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
-{
-    Speed *s = arg;
-    const int i  = job / PAIR_NB, picture = job % PAIR_NB;
-    const AVFrame *frame = s->frame[picture];
-    Plane *p = &s->plane[i][picture];
-
-    make_grid(s, p, frame->data[1 + i], frame->linesize[1 + i]);
-    subtract_mean(s->picture, p);
-    measure_blocks(s->picture, p, s->found + job * ff_vmaf_speed_size(s->picture));
-    return 0;
-}
-
-JOB_FORMS(measure_plane)
-
-static void measure_speed(AVFilterContext *ctx, Speed *s, const AVFrame *reference,
-                          const AVFrame *encode, double score[VMAF_CHROMA + 1])
-{
-    s->frame[PAIR_REFERENCE] = reference;
-    s->frame[PAIR_MAIN]      = encode;
-    EXECUTE(ctx, measure_plane, s, VMAF_CHROMA * PAIR_NB);
-    ff_vmaf_speed_score(s->picture, s->found, score);
-}
-
-// ---- a pair ----
+// ---- pairs ----
 
 static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
-                       const AVFrame *reference)
+                        const AVFrame *reference)
 {
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
     const int chosen  = c->nb_frames % c->n_subsample == 0;
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
-    VMAFSums sums;
+    VMAFPairResult result;
 
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        if (c->needs_window[i] && c->nb_run > i)
-            sad[i] = measure_motion(ctx, s->before[i], reference);
-    for (int i = 0; i < VMAF_NB_CSF && chosen; i++)
-        if (c->needs_csf[i])
-            measure_adm(ctx, reference, encode, c->adm[i], &sums.adm[i]);
-    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
-        if (c->needs_prescale[i])
-            measure_speed(ctx, &s->speed[i], reference, encode, sums.speed[i]);
-    for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_of == i)
-            sums.cambi[i] = measure_cambi(ctx, &s->cambi[i], encode);
-    ff_vmaf_add(c, main, chosen ? &sums : NULL, sad);
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (!chosen && pass->feature != VMAF_FEATURE_MOTION)
+            continue;
+        switch (pass->feature) {
+        case VMAF_FEATURE_SPEED:
+            ff_vmaf_speed_extract(&s->speed[i], ctx, encode, reference, result.speed[i]);
+            break;
+        case VMAF_FEATURE_CAMBI:
+            result.cambi[i] = ff_vmaf_cambi_extract(&s->cambi[i], ctx, encode);
+            break;
+        case VMAF_FEATURE_ADM:
+            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &result.adm[i]);
+            break;
+        case VMAF_FEATURE_MOTION:
+            if (c->segment_len > i)
+                sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->prev[i], reference);
+            break;
+        }
+    }
+    ff_vmaf_add(c, main, chosen ? &result : NULL, sad);
 }
 
-/// Get a frame in planes and with the depth that are computed with.
-/// @return a reference, NULL if memory is short
+/// Convert a frame to planes of the depth that is compared.
+/// @return a new frame, or a reference if there is nothing to convert; NULL without memory
 static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 {
     static const enum AVPixelFormat planar[][3] = {
@@ -1146,7 +141,7 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
         const AVComponentDescriptor *comp = &desc->comp[p];
         const int w = p ? AV_CEIL_RSHIFT(src->width,  desc->log2_chroma_w) : src->width;
         const int h = p ? AV_CEIL_RSHIFT(src->height, desc->log2_chroma_h) : src->height;
-        // full range reaches from end to end, as swscale has it
+        // full range keeps its ends, as in swscale
         const int repeat = !up ? 16 : !p && !luma_is_limited(src, desc) ? 6 : 8;
 
         for (int y = 0; y < h; y++) {
@@ -1169,7 +164,7 @@ static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 
 // ---- frames ----
 
-/// Pass on the frames that have their scores. @param ended none waits for the next
+/// Output the frames that have their scores. @param ended see ff_vmaf_get()
 static int deliver(AVFilterContext *ctx, int ended)
 {
     VMAFCPUContext *s = ctx->priv;
@@ -1187,7 +182,7 @@ static int filter_frames(FFFrameSync *fs)
     AVFilterContext *ctx = fs->parent;
     VMAFCPUContext *s = ctx->priv;
     AVFrame *main, *reference;
-    int nb_waiting, ret = ff_pair_sync_get(&s->sync, &main, &reference);
+    int nb_pending, ret = ff_pair_sync_get(&s->sync, &main, &reference);
 
     if (ret < 0)
         return ret;
@@ -1204,17 +199,17 @@ static int filter_frames(FFFrameSync *fs)
         }
         score_frame(ctx, main, encode, reference);
         av_frame_free(&encode);
-        av_frame_free(&s->before[1]);
-        s->before[1] = s->before[0];
-        s->before[0] = reference;
+        av_frame_free(&s->prev[1]);
+        s->prev[1] = s->prev[0];
+        s->prev[0] = reference;
     } else {
-        // where there is nothing to compare with, the frame passes
+        // without a reference the frame is output unscored
         ff_vmaf_add(&s->common, main, NULL, NULL);
     }
-    nb_waiting = s->common.nb_waiting;
+    nb_pending = s->common.nb_pending;
     ret        = deliver(ctx, 0);
-    // without a frame for the output, the next ones are to be asked for
-    if (s->common.nb_waiting == nb_waiting)
+    // request the next frames if none was output
+    if (s->common.nb_pending == nb_pending)
         ff_filter_set_ready(ctx, 100);
     return ret;
 }
@@ -1226,7 +221,7 @@ static int activate(AVFilterContext *ctx)
 
     if (status < 0 && status != FFERROR_NOT_READY)
         return status;
-    // the output has its end already, but that comes after frames that are passed on now
+    // the status of the output is set already, but it follows the frames that are output now
     if ((s->sync.fs.eof || s->drained) && (ret = deliver(ctx, 1)) < 0)
         return ret;
     return status;
@@ -1243,133 +238,29 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
 
 // ---- set-up ----
 
-/// Get zeros, to be freed with the filter; VMAF_PAD bytes before and after them are free, too.
-static av_cold void *alloc(VMAFCPUContext *s, size_t nb, size_t size)
-{
-    uint8_t *part = av_mallocz(nb * size + 2 * VMAF_PAD);
-
-    if (part && av_dynarray_add_nofree(&s->memory, &s->nb_memory, part) >= 0)
-        return part + VMAF_PAD;
-    av_free(part);
-    s->is_short = 1;
-    return NULL;
-}
-
-static av_cold void init_luma(VMAFCPUContext *s, int width)
-{
-    const VMAFADMScale *scale = s->common.adm[0];
-    Luma *luma = &s->luma;
-
-    luma->depth = s->common.depth;
-    ff_vmaf_adm_dsp_init(&luma->dsp, luma->depth);
-    // rows of neighbouring bands do not share sets of a cache
-    luma->stride = FFALIGN(scale->w + 2 * VMAF_PAD / 4, 32) + 16;
-    for (int i = 1; i < VMAF_ADM_SCALES; i++) {
-        luma->image_stride[i] = FFALIGN(scale[i].width + VMAF_PAD / 4, 16);
-        for (int p = 0; p < PAIR_NB; p++)
-            luma->image[i][p] = alloc(s, scale[i].height * luma->image_stride[i], sizeof(int32_t));
-    }
-    luma->none = alloc(s, luma->stride, sizeof(int32_t));
-    luma->job  = alloc(s, s->nb_jobs, sizeof(*luma->job));
-    for (LumaJob *job = luma->job; job && job < luma->job + s->nb_jobs; job++) {
-        for (int i = 0; i < VMAF_MOTION_TAPS; i++)
-            job->difference[i] = alloc(s, width, sizeof(int16_t));
-        for (int i = 0; i < 2; i++)
-            job->column[i] = alloc(s, width, sizeof(int32_t));
-        job->scratch = alloc(s, luma->stride, sizeof(int32_t));
-        job->band    = alloc(s, PAIR_NB * VMAF_ADM_BANDS * luma->stride, sizeof(int32_t));
-        for (int i = 0; i < 3; i++)
-            job->part[i] = alloc(s, VMAF_ADM_ROWS * luma->stride, sizeof(int32_t));
-    }
-}
-
-static av_cold void init_cambi(VMAFCPUContext *s, int model)
-{
-    Cambi *cambi = &s->cambi[model];
-    const VMAFCambiPicture *picture = &s->common.cambi[model];
-    const int width = s->common.width, height = s->common.height;
-    const int w = DIV_UP(picture->width,  1 + picture->is_halved);
-    const int h = DIV_UP(picture->height, 1 + picture->is_halved);
-
-    cambi->picture = *picture;
-    ff_vmaf_cambi_reciprocals(cambi->reciprocal, picture->window);
-    cambi->count_stride = FFALIGN(w + picture->window + VECTOR, 32);
-    cambi->place = alloc(s, cambi->count_stride, sizeof(*cambi->place));
-    for (int i = 0; i < cambi->count_stride && cambi->place; i++)
-        cambi->place[i] = i + 1;
-    for (int i = 0; i < 2; i++)
-        cambi->image[i] = alloc(s, (size_t)w * h, sizeof(*cambi->image[i]));
-    cambi->is_start = alloc(s, h * start_stride(w), 1);
-    cambi->job = alloc(s, s->nb_jobs, sizeof(*cambi->job));
-    for (CambiJob *job = cambi->job; job && job < cambi->job + s->nb_jobs; job++) {
-        for (int i = 0; i < 2; i++) {
-            job->source[i] = alloc(s, picture->width, sizeof(uint16_t));
-            job->row[i]    = alloc(s, picture->width, sizeof(uint16_t));
-        }
-        for (int i = 0; i < MASK_SIZE; i++)
-            job->flat[i] = alloc(s, picture->width, 1);
-        job->nb_flat = alloc(s, picture->width, 1);
-        job->mask    = alloc(s, picture->width, 1);
-        for (int i = 0; i < 3; i++)
-            job->mode[i] = alloc(s, w, sizeof(uint16_t));
-        job->count    = alloc(s, (NB_VALUES + 2 * CONTRASTS) * (size_t)cambi->count_stride,
-                              sizeof(uint16_t));
-        job->factor   = alloc(s, w, sizeof(float));
-        job->contrast = alloc(s, (h / s->nb_jobs + 1) * (size_t)w, sizeof(float));
-    }
-    if (picture->width == width && picture->height == height)
-        return;
-    cambi->column = alloc(s, picture->width,  sizeof(*cambi->column));
-    cambi->line   = alloc(s, picture->height, sizeof(*cambi->line));
-    if (s->is_short)
-        return;
-    ff_vmaf_cambi_positions(cambi->column, width,  picture->width);
-    ff_vmaf_cambi_positions(cambi->line,   height, picture->height);
-}
-
-static av_cold void init_speed(VMAFCPUContext *s, enum VMAFPrescale prescale)
-{
-    Speed *speed = &s->speed[prescale];
-    const VMAFSpeedPicture *picture = &s->common.speed[prescale];
-    const size_t grid = picture->grid_w * picture->grid_h;
-
-    speed->picture = picture;
-    speed->depth   = s->common.depth;
-    for (int i = 0; i < VMAF_CHROMA * PAIR_NB; i++) {
-        Plane *p = &speed->plane[i / PAIR_NB][i % PAIR_NB];
-
-        p->sum     = alloc(s, picture->w, sizeof(float));
-        p->grid    = alloc(s, grid, sizeof(float));
-        p->blurred = alloc(s, grid, sizeof(float));
-    }
-    speed->found  = alloc(s, VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(picture), sizeof(float));
-    speed->column = alloc(s, picture->w, sizeof(*speed->column));
-    speed->line   = alloc(s, picture->h, sizeof(*speed->line));
-    if (s->is_short)
-        return;
-    ff_vmaf_speed_positions(speed->column, picture->chroma_w, picture->w);
-    ff_vmaf_speed_positions(speed->line,   picture->chroma_h, picture->h);
-}
-
 static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
-    int ret;
+    int nb_slices, ret;
 
     if ((ret = ff_pair_sync_config_output(&s->sync, outlink)) < 0 ||
         (ret = ff_vmaf_config(c, ctx, &s->inputs)) < 0)
         return ret;
-    s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    init_luma(s, outlink->w);
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        if (c->needs_prescale[i])
-            init_speed(s, i);
-    for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_of == i)
-            init_cambi(s, i);
-    return s->is_short ? AVERROR(ENOMEM) : 0;
+    nb_slices = ff_filter_get_nb_threads(ctx);
+    if ((ret = ff_vmaf_motion_init(&s->motion, c->width, c->depth, nb_slices)) < 0 ||
+        (ret = ff_vmaf_adm_init(&s->adm, c->adm[0], c->depth, nb_slices)) < 0)
+        return ret;
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && ret >= 0; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_SPEED)
+            ret = ff_vmaf_speed_init(&s->speed[i], &c->speed[i], c->depth);
+        else if (pass->feature == VMAF_FEATURE_CAMBI)
+            ret = ff_vmaf_cambi_init(&s->cambi[i], &c->cambi[i], c->width, c->height, nb_slices);
+    }
+    return ret;
 }
 
 static av_cold int init(AVFilterContext *ctx)
@@ -1389,11 +280,14 @@ static av_cold void uninit(AVFilterContext *ctx)
 
     ff_vmaf_uninit(&s->common, ctx, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
-    while (s->nb_memory)
-        av_free(s->memory[--s->nb_memory]);
-    av_freep(&s->memory);
+    ff_vmaf_motion_close(&s->motion);
+    ff_vmaf_adm_close(&s->adm);
+    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
+        ff_vmaf_speed_close(&s->speed[i]);
+    for (int i = 0; i < VMAF_MAX_MODELS; i++)
+        ff_vmaf_cambi_close(&s->cambi[i]);
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        av_frame_free(&s->before[i]);
+        av_frame_free(&s->prev[i]);
 }
 
 static const AVFilterPad vmaf_outputs[] = {

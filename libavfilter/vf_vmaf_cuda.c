@@ -47,19 +47,19 @@
 
 /// What comes back for a pair. Behind it is, for each size of chroma, what SpEED finds in planes.
 typedef struct Result {
-    VMAFADMSums adm[VMAF_NB_CSF];
+    ADMSums adm[VMAF_NB_CSF];
     uint64_t sad[VMAF_NB_WINDOWS];
-    double cambi[VMAF_MAX_MODELS][VMAF_CAMBI_SCALES];   ///< means of the largest contrasts
+    double cambi[VMAF_MAX_MODELS][CAMBI_SCALES];   ///< means of the largest contrasts
 } Result;
 
 /// What CAMBI reads of a model, and SpEED of a size of chroma.
 typedef struct Tables {
     struct {
-        float reciprocal[VMAF_CAMBI_MAX_WINDOW * VMAF_CAMBI_MAX_WINDOW + 1];
+        float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
         int column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
     } cambi[VMAF_MAX_MODELS];
     struct {
-        VMAFSpeedPosition column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
+        SpeedPosition column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
     } speed[VMAF_NB_PRESCALES];
 } Tables;
 
@@ -116,7 +116,7 @@ static int launch_motion(AVFilterContext *ctx, enum VMAFWindow window)
 }
 
 /// Bytes that the pictures of a scale after the first take, for a pair.
-static size_t image_size(const VMAFADMScale *adm)
+static size_t image_size(const ADMScale *adm)
 {
     return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
 }
@@ -127,7 +127,7 @@ static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
     VMAFCUDAParams *p  = &s->params;
 
     p->next = s->images;
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
+    for (int i = 0; i < ADM_SCALES; i++) {
         int ret;
 
         p->adm   = s->common.adm[csf][i];
@@ -142,18 +142,18 @@ static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
             return ret;
     }
     p->result_at = offsetof(Result, adm[csf]);
-    return launch_kernel(ctx, s->adm_finish, VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS,
+    return launch_kernel(ctx, s->adm_finish, ADM_SCALES * ADM_SUMS * ADM_BANDS,
                          VMAF_FINISH_THREADS);
 }
 
 /// Sizes and places of the scales' pictures.
-static void describe_levels(VMAFCUDAParams *p, const VMAFCambiPicture *picture)
+static void describe_levels(VMAFCUDAParams *p, const CAMBIDims *picture)
 {
-    int divisor = 1 + picture->is_halved;
+    int divisor = 1 + picture->high_res_speedup;
 
     p->cambi      = *picture;
     p->level_size = 0;
-    for (int i = 0; i <= VMAF_CAMBI_SCALES; i++) {
+    for (int i = 0; i <= CAMBI_SCALES; i++) {
         p->level[i].w  = DIV_UP(picture->width,  divisor);
         p->level[i].h  = DIV_UP(picture->height, divisor);
         // four samples are read at a time
@@ -196,7 +196,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
     p->result_at  = offsetof(Result, cambi[model]);
     ret = launch_warps(ctx, s->cambi_prepare, DIV_UP(p->cambi.width, 64) *
                                               DIV_UP(p->cambi.height, VMAF_CAMBI_ROWS));
-    for (int i = 0; i < VMAF_CAMBI_SCALES && ret >= 0; i++) {
+    for (int i = 0; i < CAMBI_SCALES && ret >= 0; i++) {
         const int w = p->level[i + 1].w, h = p->level[i + 1].h;
 
         p->top[i]   = ff_vmaf_cambi_top(w * h);
@@ -209,7 +209,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
     if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb, 32)) < 0)
         return ret;
     for (p->digit = 0; p->digit < VMAF_SELECT_DIGITS && ret >= 0; p->digit++)
-        ret = launch_kernel(ctx, s->cambi_select, VMAF_CAMBI_SCALES * VMAF_SELECT_BLOCKS,
+        ret = launch_kernel(ctx, s->cambi_select, CAMBI_SCALES * VMAF_SELECT_BLOCKS,
                             VMAF_SELECT_THREADS);
     return ret;
 }
@@ -247,7 +247,7 @@ static int launch(AVFilterContext *ctx)
     if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
         return ret;
     for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        ret = c->model[i].cambi_of == i ? launch_cambi(ctx, i) : 0;
+        ret = c->model[i].cambi_instance == i ? launch_cambi(ctx, i) : 0;
     if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 3)) < 0)
         return ret;
     for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
@@ -275,7 +275,7 @@ static int set_size(AVFilterContext *ctx, int width, int height)
     for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
         s->speed_at[i] = size;
         if (c->needs_prescale[i])
-            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_size(&c->speed[i]);
+            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_stats_size(&c->speed[i]);
     }
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)
@@ -302,7 +302,7 @@ static int upload_tables(AVFilterContext *ctx)
     if (!t)
         return AVERROR(ENOMEM);
     for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_of == i) {
+        if (c->model[i].cambi_instance == i) {
             ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
             ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  c->cambi[i].width);
             ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, c->cambi[i].height);
@@ -327,12 +327,12 @@ static int setup(AVFilterContext *ctx)
     size_t images = 0, cambi = 0, grids = 0, rows;
     int ret;
 
-    for (int i = 1; i < VMAF_ADM_SCALES; i++)
+    for (int i = 1; i < ADM_SCALES; i++)
         images += image_size(&c->adm[0][i]);
     p->nb_rows = c->adm[0][0].h;
-    rows = sizeof(uint64_t) * VMAF_ADM_SCALES * VMAF_ADM_SUMS * VMAF_ADM_BANDS * p->nb_rows;
+    rows = sizeof(uint64_t) * ADM_SCALES * ADM_SUMS * ADM_BANDS * p->nb_rows;
     for (int i = 0; i < c->nb_models; i++) {
-        if (c->model[i].cambi_of != i)
+        if (c->model[i].cambi_instance != i)
             continue;
         describe_levels(p, &c->cambi[i]);
         cambi = FFMAX(cambi, cambi_size(p));
@@ -422,11 +422,11 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     VMAFContext *c     = &s->common;
     const Result *result = results;
     const int chosen = result && c->nb_frames % c->n_subsample == 0;
-    VMAFSums sums;
+    VMAFPairResult sums;
     AVFrame *held;
 
     for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_of == i)
+        if (c->model[i].cambi_instance == i)
             sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
     for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
         if (c->needs_prescale[i])

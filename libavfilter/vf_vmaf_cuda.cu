@@ -18,17 +18,17 @@
 
 #include "cuda/kernel.cuh"
 
-#define VMAF_SYNC() __syncthreads()
-#define VMAF_SPEED_LANES WARP_SIZE
-#define VMAF_SYNC_LANES() sync_warp()
-#define VMAF_JOIN_LANES(bits) warp_ballot(bits)
+#define SPEED_SYNC() __syncthreads()
+#define SPEED_LANES WARP_SIZE
+#define SPEED_SYNC_LANES() sync_warp()
+#define SPEED_JOIN_LANES(bits) warp_ballot(bits)
 
 #include "vf_vmaf_cuda.h"
 
 /**
  * @file
  * The features of VMAF v1 for a batch of pairs; blockIdx.y is the pair. The arithmetic is that of
- * vmaf_arithmetic.h. What needs a power is left to the host, which gets sums.
+ * vmaf_*_ops.h. What needs a power is left to the host, which gets sums.
  *
  * A launch measures all pairs by one form of a feature: a contrast sensitivity of ADM, a window of
  * motion, a picture of CAMBI, a size of chroma. Sums of integers have no order; those of floats are
@@ -93,20 +93,20 @@ static DEVICE_INLINE void blur_columns(int (*dst)[VMAF_MOTION_THREADS], const VM
 {
     const int x = mirror(left + (int)threadIdx.x - 2, 2 * (p.width - 1));
     const uint8_t *a = before.data + x * sizeof(T), *b = now.data + x * sizeof(T);
-    int d[VMAF_MOTION_TAPS];
+    int d[MOTION_TAPS];
 
     UNROLL
-    for (int i = 0; i < VMAF_MOTION_TILE_H + VMAF_MOTION_TAPS - 1; i++) {
+    for (int i = 0; i < VMAF_MOTION_TILE_H + MOTION_TAPS - 1; i++) {
         const int y = mirror(top + i - 2, 2 * (p.height - 1));
 
         UNROLL
-        for (int j = 0; j < VMAF_MOTION_TAPS - 1; j++)
+        for (int j = 0; j < MOTION_TAPS - 1; j++)
             d[j] = d[j + 1];
         d[4] = load_sample<T>(before, a + y * before.pitch) -
                load_sample<T>(now, b + y * now.pitch);
-        if (i >= VMAF_MOTION_TAPS - 1)
-            dst[i - VMAF_MOTION_TAPS + 1][threadIdx.x] =
-                vmaf_motion_columns(d[0], d[1], d[2], d[3], d[4], p.depth);
+        if (i >= MOTION_TAPS - 1)
+            dst[i - MOTION_TAPS + 1][threadIdx.x] =
+                motion_filter_vertical(d[0], d[1], d[2], d[3], d[4], p.depth);
     }
 }
 
@@ -140,7 +140,7 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
             UNROLL
             for (int i = 0; i < 4; i++)
                 if (i < nb_columns)
-                    sum += vmaf_motion_row(v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4]);
+                    sum += motion_filter_horizontal(v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4]);
         }
     }
     add_sum(&state->sad, sum);
@@ -174,9 +174,9 @@ typedef struct ADMShared {
 
 /// What becomes of a coefficient of each band.
 typedef struct ADMCoefficient {
-    int source[VMAF_ADM_BANDS];
-    int part[VMAF_ADM_PARTS][VMAF_ADM_BANDS];           ///< weighed
-    int here[VMAF_ADM_PARTS];       ///< what masks at its own place is so much more
+    int source[ADM_BANDS];
+    int part[ADM_PARTS][ADM_BANDS];     ///< weighted
+    int here[ADM_PARTS];        ///< what masks at its own place is so much more
 } ADMCoefficient;
 
 /// Sums of scale 0 have 32 bits.
@@ -187,7 +187,7 @@ template<>           struct ADMSum<true> { typedef int type; };
 template<typename S>
 static DEVICE_INLINE int adm_filter(int is_high, int a, int b, int c, int d, int rest, int shift)
 {
-    const int tap[2][4] = { VMAF_ADM_LOW, VMAF_ADM_HIGH };
+    const int tap[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
 
     return (S)a * tap[is_high][0] + ((S)b * tap[is_high][1] +
            ((S)c * tap[is_high][2] + ((S)d * tap[is_high][3] + rest))) >> shift;
@@ -206,7 +206,7 @@ static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int 
                           (const uint8_t *)(p.image + (blockIdx.y * PAIR_NB + picture) * size)) +
                          mirror(2 * left - 3 + column, 2 * p.adm.width - 1) * sizeof(T);
     const int shift = FIRST ? p.depth : p.adm.scale == 1 ? 0 : 16, half = (1 << shift) >> 1;
-    const int least = FIRST ? VMAF_ADM_LOW_SUM << (p.depth - 1) : 0;
+    const int least = FIRST ? ADM_DWT_LOW_SUM << (p.depth - 1) : 0;
     int v[2 * COLUMN_ROWS + 2];
 
     UNROLL
@@ -252,88 +252,88 @@ static DEVICE_INLINE int adm_row(const int *row, int scale, int is_high, int x)
     return adm_filter<S>(is_high, a.x, a.y, b.x, b.y, 1 << shift >> 1, shift);
 }
 
-/// vmaf_adm_is_aligned(), which is asked where floats do not tell.
+/// adm_within_1deg(), which is asked where floats do not tell.
 static DEVICE_INLINE bool adm_is_aligned(float product, float source, float encode)
 {
-    const float square = product * product, limit = VMAF_ADM_COS2 * source * encode;
+    const float square = product * product, limit = ADM_COS_1DEG_SQ * source * encode;
 
     if (limit == 0 || vmaf_fabsf(square - limit) > limit * 1e-5f)
         return product >= 0 && square >= limit;
-    return vmaf_adm_is_aligned(product, source, encode);
+    return adm_within_1deg(product, source, encode);
 }
 
 /// The coefficients at column x and row y of a tile with those around it; outside of the picture,
 /// of those that stand for them.
 template<bool FIRST>
 static DEVICE_INLINE void adm_coefficient(ADMCoefficient &dst, ADMShared &s,
-                                          const VMAFADMScale &adm, int x, int y, int left, int top)
+                                          const ADMScale &adm, int x, int y, int left, int top)
 {
     typedef typename ADMSum<FIRST>::type S;
-    int c[PAIR_NB][VMAF_ADM_BANDS], near[VMAF_ADM_PARTS] = { 0, 0 }, column = x, row = y;
+    int c[PAIR_NB][ADM_BANDS], near[ADM_PARTS] = { 0, 0 }, column = x, row = y;
     bool is_aligned;
 
     // else these are not summed
     if (!adm.left || !adm.top) {
-        column = vmaf_adm_mirror(min(left + x - 1, adm.w), adm.w) - left + 1;
-        row    = vmaf_adm_mirror(min(top + y - 1, adm.h), adm.h) - top + 1;
+        column = adm_mirror(min(left + x - 1, adm.w), adm.w) - left + 1;
+        row    = adm_mirror(min(top + y - 1, adm.h), adm.h) - top + 1;
     }
     UNROLL
     for (int i = 0; i < PAIR_NB; i++) {
-        c[i][VMAF_ADM_H] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 0, column);
-        c[i][VMAF_ADM_V] = adm_row<FIRST>(s.column[i][0][row], adm.scale, 1, column);
-        c[i][VMAF_ADM_D] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 1, column);
+        c[i][ADM_H] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 0, column);
+        c[i][ADM_V] = adm_row<FIRST>(s.column[i][0][row], adm.scale, 1, column);
+        c[i][ADM_D] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 1, column);
     }
-    const S rh = c[PAIR_REFERENCE][VMAF_ADM_H], rv = c[PAIR_REFERENCE][VMAF_ADM_V];
-    const S eh = c[PAIR_MAIN][VMAF_ADM_H],      ev = c[PAIR_MAIN][VMAF_ADM_V];
+    const S rh = c[PAIR_REFERENCE][ADM_H], rv = c[PAIR_REFERENCE][ADM_V];
+    const S eh = c[PAIR_MAIN][ADM_H],      ev = c[PAIR_MAIN][ADM_V];
 
     is_aligned = adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
-    dst.here[VMAF_ADM_KEPT] = dst.here[VMAF_ADM_ADDED] = 0;
+    dst.here[ADM_RESTORED] = dst.here[ADM_ADDITIVE] = 0;
     UNROLL
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+    for (int band = 0; band < ADM_BANDS; band++) {
         const int r = c[PAIR_REFERENCE][band], e = c[PAIR_MAIN][band];
-        const int kept = vmaf_adm_kept(FIRST, r, e, is_aligned);
-        const int of[VMAF_ADM_PARTS] = { kept, e - kept };
+        const int kept = adm_decouple(FIRST, r, e, is_aligned);
+        const int of[ADM_PARTS] = { kept, e - kept };
 
         dst.source[band] = r;
         UNROLL
-        for (int part = 0; part < VMAF_ADM_PARTS; part++) {
-            const int weighed = vmaf_adm_weigh(FIRST, of[part], adm.weight[band]);
+        for (int part = 0; part < ADM_PARTS; part++) {
+            const int weighed = adm_csf(FIRST, of[part], adm.csf_weight[band]);
             int around;
-            const int centre = vmaf_adm_mask(FIRST, weighed, band, &around);
+            const int centre = adm_contrast_mask(FIRST, weighed, band, &around);
 
             dst.part[part][band]  = weighed;
             dst.here[part]       += centre - around;
             near[part]           += around;
         }
     }
-    s.near[y][x] = { near[VMAF_ADM_KEPT], near[VMAF_ADM_ADDED] };
+    s.near[y][x] = { near[ADM_RESTORED], near[ADM_ADDITIVE] };
 }
 
 /// Add the cubes of the coefficients at a place; those around are there.
 template<bool FIRST>
-static DEVICE_INLINE void adm_cubes(uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS], const ADMShared &s,
-                                    const ADMCoefficient &c, const VMAFADMScale &adm, int x, int y)
+static DEVICE_INLINE void adm_cubes(uint64_t sum[ADM_SUMS][ADM_BANDS], const ADMShared &s,
+                                    const ADMCoefficient &c, const ADMScale &adm, int x, int y)
 {
-    int threshold[VMAF_ADM_PARTS] = { c.here[0], c.here[1] };
+    int threshold[ADM_PARTS] = { c.here[0], c.here[1] };
 
     UNROLL
     for (int i = 0; i < 9; i++) {
         const int2 near = s.near[y - 1 + i / 3][x - 1 + i % 3];
 
-        threshold[VMAF_ADM_KEPT]  += near.x;
-        threshold[VMAF_ADM_ADDED] += near.y;
+        threshold[ADM_RESTORED] += near.x;
+        threshold[ADM_ADDITIVE] += near.y;
     }
     UNROLL
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+    for (int band = 0; band < ADM_BANDS; band++) {
         UNROLL
-        for (int part = 0; part < VMAF_ADM_PARTS; part++)
-            sum[part][band] += vmaf_adm_cube(c.part[part][band], threshold[!part],
-                                             vmaf_adm_cube_of(!FIRST, part, band,
-                                                              adm.cube[part][band].shift));
-        sum[VMAF_ADM_SOURCE][band] +=
-            vmaf_adm_cube(c.source[band], 0,
-                          FIRST ? vmaf_adm_cube_of(0, VMAF_ADM_SOURCE, band, 0)
-                                : adm.cube[VMAF_ADM_SOURCE][band]);
+        for (int part = 0; part < ADM_PARTS; part++)
+            sum[part][band] += adm_cube(c.part[part][band], threshold[!part],
+                                        adm_cube_shifts(!FIRST, part, band,
+                                                        adm.cube_shifts[part][band].shift));
+        sum[ADM_REFERENCE][band] +=
+            adm_cube(c.source[band], 0,
+                     FIRST ? adm_cube_shifts(0, ADM_REFERENCE, band, 0)
+                           : adm.cube_shifts[ADM_REFERENCE][band]);
     }
 }
 
@@ -357,13 +357,13 @@ template<bool FIRST>
 static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
 {
     __shared__ ADMShared s;
-    const VMAFADMScale &adm = p.adm;
+    const ADMScale &adm = p.adm;
     const int tid = threadIdx.x, x = tid % VMAF_ADM_TILE_W + 1, y = tid / VMAF_ADM_TILE_W + 1;
     const int run     = VMAF_ADM_TILE_W * VMAF_ADM_TILES(!FIRST), nb_runs = DIV_UP(adm.w, run);
     const int begin   = blockIdx.x % nb_runs * run, end = min(begin + run, adm.w);
     const int top     = blockIdx.x / nb_runs * VMAF_ADM_TILE_H, row = top + y - 1;
     const bool has_rows = top < adm.bottom && top + VMAF_ADM_TILE_H > adm.top;
-    uint64_t sum[VMAF_ADM_SUMS][VMAF_ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
+    uint64_t sum[ADM_SUMS][ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
 
     if (tid < 2 * AROUND_H + 2)
         s.line[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
@@ -375,7 +375,7 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
 
         adm_columns<FIRST>(s, p, left);
         __syncthreads();
-        if (column < adm.w && row < adm.h && adm.scale + 1 < VMAF_ADM_SCALES)
+        if (column < adm.w && row < adm.h && adm.scale + 1 < ADM_SCALES)
             adm_store_next<FIRST>(s, p, x, y, left, top);
         if (has_rows && left < adm.right && left + VMAF_ADM_TILE_W > adm.left) {
             // the frame around the tile: above and below, then the sides
@@ -394,25 +394,25 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
         __syncthreads();
     }
     UNROLL
-    for (int i = 0; i < VMAF_ADM_SUMS * VMAF_ADM_BANDS; i++)
-        add_sum(&p.rows[((blockIdx.y * VMAF_ADM_SCALES + adm.scale) *
-                         VMAF_ADM_SUMS * VMAF_ADM_BANDS + i) * (int64_t)p.nb_rows +
-                        min(row, p.nb_rows - 1)], sum[i / VMAF_ADM_BANDS][i % VMAF_ADM_BANDS]);
+    for (int i = 0; i < ADM_SUMS * ADM_BANDS; i++)
+        add_sum(&p.rows[((blockIdx.y * ADM_SCALES + adm.scale) *
+                         ADM_SUMS * ADM_BANDS + i) * (int64_t)p.nb_rows +
+                        min(row, p.nb_rows - 1)], sum[i / ADM_BANDS][i % ADM_BANDS]);
 }
 
 /// Round the sums of rows and add them up, for a sum of a scale each.
 static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
 {
     __shared__ uint64_t sum;
-    const int scale = blockIdx.x / (VMAF_ADM_SUMS * VMAF_ADM_BANDS);
-    const int part  = blockIdx.x / VMAF_ADM_BANDS % VMAF_ADM_SUMS;
+    const int scale = blockIdx.x / (ADM_SUMS * ADM_BANDS);
+    const int part  = blockIdx.x / ADM_BANDS % ADM_SUMS;
     uint64_t *rows  = p.rows + (blockIdx.y * gridDim.x + blockIdx.x) * (int64_t)p.nb_rows;
     uint64_t own    = 0;
 
     if (threadIdx.x == 0)
         sum = 0;
     for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += VMAF_FINISH_THREADS) {
-        own    += vmaf_adm_round_row(rows[i], p.row_shift[scale][part]);
+        own    += adm_round_row(rows[i], p.row_shift[scale][part]);
         rows[i] = 0;
     }
     __syncthreads();
@@ -447,16 +447,16 @@ static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int colu
 
     UNROLL
     for (int i = 0; i < 4; i++)
-        v[i] = vmaf_cambi_value(load_sample<T>(plane, src + column[i]), p.cambi.depth);
-    for (int i = 0; i < 3 && p.cambi.dithers; i++)
+        v[i] = cambi_to_10bit(load_sample<T>(plane, src + column[i]), p.cambi.depth);
+    for (int i = 0; i < 3 && p.cambi.anti_dither; i++)
         v[i] += v[i + 1];
     return { v[1] << 16 | v[0], v[2] };
 }
 
 /// Where the encode was dithered, the means of 2x2 samples.
-static DEVICE_INLINE CambiRow cambi_mean(bool dithers, const CambiRow &row, const CambiRow &below)
+static DEVICE_INLINE CambiRow cambi_mean(bool anti_dither, const CambiRow &row, const CambiRow &below)
 {
-    if (!dithers)
+    if (!anti_dither)
         return row;
     return { row.two + below.two >> 2 & 0x3fff3fff, row.next + below.next >> 2 };
 }
@@ -483,13 +483,13 @@ static DEVICE_INLINE uint32_t interleave_bits(uint32_t x)
 template<typename T>
 static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
 {
-    const VMAFCambiPicture &cambi = p.cambi;
+    const CAMBIDims &cambi = p.cambi;
     const int nb_words = DIV_UP(cambi.width, WARP_SIZE), nb_runs = DIV_UP(nb_words, 2);
     const int job  = blockIdx.x * VMAF_CAMBI_WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, x = (job % nb_runs * WARP_SIZE + lane) * 2;
     const int top  = job / nb_runs * VMAF_CAMBI_ROWS;
     const int end  = min(top + VMAF_CAMBI_ROWS, cambi.height);
-    const int halving = cambi.is_halved, word = job % nb_runs * 2 + lane % 2;
+    const int halving = cambi.high_res_speedup, word = job % nb_runs * 2 + lane % 2;
     uint32_t *flat  = p.flat + (int64_t)blockIdx.y * nb_words * cambi.height + word;
     uint16_t *value = p.value + (int64_t)blockIdx.y * p.level_size + (x >> halving);
     CambiRow row[CAMBI_AHEAD + 1], now;
@@ -502,7 +502,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
         column[i] = p.column[min(x + i, cambi.width - 1)] * sizeof(T);
     row[0] = cambi_load<T>(p, column, top);
     row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1);
-    now    = cambi_mean(cambi.dithers, row[0], row[CAMBI_AHEAD]);
+    now    = cambi_mean(cambi.anti_dither, row[0], row[CAMBI_AHEAD]);
     for (int begin = top; begin < end; begin += CAMBI_AHEAD) {
         uint32_t bits = 0;
 
@@ -513,7 +513,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
         UNROLL
         for (int i = 0; i < CAMBI_AHEAD; i++) {
             const int y = begin + i;
-            const CambiRow below = cambi_mean(cambi.dithers, row[i], row[i + 1]);
+            const CambiRow below = cambi_mean(cambi.anti_dither, row[i], row[i + 1]);
             const uint32_t edges = (now.two ^ byte_perm(now.two, now.next, 0x5432)) |
                                    (now.two ^ below.two);
             const uint32_t even  = warp_ballot(x < cambi.width && !(edges & 0xffff));
@@ -554,18 +554,18 @@ static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int 
     uint32_t digit[6] = { 0, 0, 0, 0, 0, 0 }, is_more = 0;
 
     UNROLL
-    for (int i = -VMAF_CAMBI_MASK / 2; i <= VMAF_CAMBI_MASK / 2; i++) {
+    for (int i = -CAMBI_MASK_SIZE / 2; i <= CAMBI_MASK_SIZE / 2; i++) {
         const uint32_t *row = p.flat + (int64_t)blockIdx.y * p.cambi.height * nb_words +
                               (y + i) * nb_words;
-        uint32_t near[3], bits[VMAF_CAMBI_MASK], upper[3], sum[3], carry = 0;
+        uint32_t near[3], bits[CAMBI_MASK_SIZE], upper[3], sum[3], carry = 0;
 
         UNROLL
         for (int j = 0; j < 3; j++)
             near[j] = y + i >= 0 && y + i < p.cambi.height && word + j > 0 &&
                       word + j <= nb_words ? row[word + j - 1] : 0;
         UNROLL
-        for (int j = 0; j < VMAF_CAMBI_MASK; j++) {
-            const int at = WARP_SIZE + j - VMAF_CAMBI_MASK / 2;
+        for (int j = 0; j < CAMBI_MASK_SIZE; j++) {
+            const int at = WARP_SIZE + j - CAMBI_MASK_SIZE / 2;
 
             bits[j] = ((uint64_t)near[at / WARP_SIZE + 1] << 32 | near[at / WARP_SIZE]) >>
                       at % WARP_SIZE;
@@ -579,7 +579,7 @@ static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int 
     }
     UNROLL
     for (int j = 0; j < 6; j++)
-        is_more = p.cambi.mask_min >> j & 1 ? digit[j] & is_more : digit[j] | is_more;
+        is_more = p.cambi.mask_index >> j & 1 ? digit[j] & is_more : digit[j] | is_more;
     return is_more;
 }
 
@@ -589,7 +589,7 @@ static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int 
  */
 static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
 {
-    const int step = p.scale ? 2 : 1, halving = p.cambi.is_halved;
+    const int step = p.scale ? 2 : 1, halving = p.cambi.high_res_speedup;
     const int src_pitch = p.level[p.scale].pitch * step, pitch = p.level[p.scale + 1].pitch;
     const int w = p.level[p.scale + 1].w, h = p.level[p.scale + 1].h;
     const int nb_columns = DIV_UP(w, WARP_SIZE) * WARP_SIZE;
@@ -611,7 +611,7 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
         const int middle    = row[0] & ~CAMBI_MASKED;
 
         sample[i] = row[0];
-        mode[i]   = is_edge ? middle : vmaf_cambi_mode(row[-step] & ~CAMBI_MASKED, middle,
+        mode[i]   = is_edge ? middle : cambi_mode3(row[-step] & ~CAMBI_MASKED, middle,
                                                        row[step] & ~CAMBI_MASKED);
     }
     if (!p.scale)
@@ -620,7 +620,7 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     UNROLL
     for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS; i++) {
         const int y = top + i, bit = lane << halving;
-        int value = y && y < h - 1 ? vmaf_cambi_mode(mode[i], mode[i + 1], mode[i + 2])
+        int value = y && y < h - 1 ? cambi_mode3(mode[i], mode[i + 1], mode[i + 2])
                                    : sample[i + 1] & ~CAMBI_MASKED;
 
         if (!p.scale)
@@ -637,7 +637,7 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
 
 /// Values that are counted at a time, and of these those whose neighbours all are.
 #define COUNTED (2 * WARP_SIZE)
-#define CENTRAL (COUNTED - 2 * VMAF_CAMBI_CONTRASTS)
+#define CENTRAL (COUNTED - 2 * CAMBI_NUM_DIFFS)
 
 /// How often each column has each value in the window's rows. A word has four columns.
 typedef uint32_t CambiCounts[COUNTED][WARP_SIZE];
@@ -657,7 +657,7 @@ static DEVICE_INLINE int cambi_sample(uint64_t quad, int i)
 static DEVICE_INLINE bool cambi_has(int sample, int least, int nb)
 {
     return (unsigned)sample - CAMBI_MASKED - least < (unsigned)nb &&
-           (unsigned)sample - CAMBI_MASKED - VMAF_CAMBI_FIRST < VMAF_CAMBI_VALUES;
+           (unsigned)sample - CAMBI_MASKED - CAMBI_V_BAND_BASE < CAMBI_V_BAND_SIZE;
 }
 
 /// Add four samples of a row to the counts of their columns, or take them away.
@@ -674,7 +674,7 @@ static DEVICE_INLINE void cambi_add(CambiCounts &counts, uint64_t quad, int base
 }
 
 /// Values whose counts make a contrast.
-#define NEAR (2 * VMAF_CAMBI_CONTRASTS + 1)
+#define NEAR (2 * CAMBI_NUM_DIFFS + 1)
 
 /// Add up four bytes of each, to one of 32 bits or two of 16.
 static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
@@ -698,7 +698,7 @@ static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
     const int left = column - p.cambi.window / 2, right = column + p.cambi.window / 2;
     const int first = left / 4, last = right / 4, nb_words = 255 / p.cambi.window;
     const uint32_t first_mask = ~0u << left % 4 * 8, last_mask = ~0u >> (3 - right % 4) * 8;
-    const uint32_t (*row)[WARP_SIZE] = &counts[value - base - VMAF_CAMBI_CONTRASTS];
+    const uint32_t (*row)[WARP_SIZE] = &counts[value - base - CAMBI_NUM_DIFFS];
     unsigned nb[NEAR] = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, four[NEAR], two[2][NEAR];
 
     UNROLL
@@ -737,17 +737,17 @@ static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
     for (int i = 0; i < 4; i++)
         most[i] = 0;
     UNROLL
-    for (int step = 1; step <= VMAF_CAMBI_CONTRASTS; step++)
+    for (int step = 1; step <= CAMBI_NUM_DIFFS; step++)
         UNROLL
-        for (int i = 0; i < 4 && vmaf_cambi_is_seen(value, step); i++) {
+        for (int i = 0; i < 4 && tvi_visible(value, step); i++) {
             const unsigned *of = two[i / 2];
             const int shift = i % 2 * 16;
-            const int here  = of[VMAF_CAMBI_CONTRASTS] >> shift & 0xffff;
-            const int near  = max(of[VMAF_CAMBI_CONTRASTS + step] >> shift & 0xffff,
-                                  of[VMAF_CAMBI_CONTRASTS - step] >> shift & 0xffff);
+            const int here  = of[CAMBI_NUM_DIFFS] >> shift & 0xffff;
+            const int near  = max(of[CAMBI_NUM_DIFFS + step] >> shift & 0xffff,
+                                  of[CAMBI_NUM_DIFFS - step] >> shift & 0xffff);
 
             if (near)
-                most[i] = max(most[i], vmaf_cambi_contrast(step, here, near, p.reciprocal));
+                most[i] = max(most[i], c_value(step, here, near, p.reciprocal));
         }
 }
 
@@ -771,7 +771,7 @@ static DEVICE_INLINE void cambi_measure(const VMAFCUDAParams &p, CambiShared &s,
     UNROLL
     for (int i = 0; i < 4; i++) {
         const int sample = cambi_sample(quad, i);
-        bool is_first    = cambi_has(sample, base + VMAF_CAMBI_CONTRASTS, CENTRAL);
+        bool is_first    = cambi_has(sample, base + CAMBI_NUM_DIFFS, CENTRAL);
         unsigned alike   = 0;
 
         UNROLL
@@ -836,7 +836,7 @@ static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end
         for (int i = 0; i < 4; i++) {
             const unsigned sample = cambi_sample(quad, i);
 
-            if (cambi_has(sample, from, VMAF_CAMBI_VALUES))
+            if (cambi_has(sample, from, CAMBI_V_BAND_SIZE))
                 least = min(least, sample - CAMBI_MASKED);
         }
     }
@@ -853,10 +853,10 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
 {
     __shared__ CambiShared s;
     const int lane = threadIdx.x, job = blockIdx.x;
-    unsigned value = VMAF_CAMBI_FIRST;
+    unsigned value = CAMBI_V_BAND_BASE;
     int scale = 0;
 
-    while (scale < VMAF_CAMBI_SCALES - 1 && job >= p.first[scale + 1])
+    while (scale < CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
     const int w = p.level[scale + 1].w, h = p.level[scale + 1].h, pitch = p.level[scale + 1].pitch;
     const int around   = p.cambi.window / 2, margin = DIV_UP(around, 4);
@@ -872,7 +872,7 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
     if (lane < margin || lane >= WARP_SIZE - margin)
         inner.inside = 0;
     for (; (value = cambi_least(inner, top, end, value)) < CAMBI_MASKED; value += CENTRAL) {
-        const int base  = value - VMAF_CAMBI_CONTRASTS;
+        const int base  = value - CAMBI_NUM_DIFFS;
         uint64_t enters = cambi_quad(column, top - around), leaves = 0, quad = 0;
 
         for (int i = 0; i < COUNTED; i++)
@@ -993,7 +993,7 @@ static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
 
 // ---- SpEED ----
 
-#define BLOCK VMAF_SPEED_BLOCK
+#define BLOCK SPEED_BLOCK
 
 /// One of the two forms of the grids of all pictures of a pair, as the planes of chroma have them.
 static DEVICE_INLINE float *speed_grid(const VMAFCUDAParams &p, int form, int picture)
@@ -1010,45 +1010,45 @@ static DEVICE_INLINE VMAFCUDAChroma *speed_chroma(const VMAFCUDAParams &p, int p
 }
 
 /// Columns or rows of blocks, also of those that overlap, by those of blocks that do not.
-#define OVERLAPPING(n) (((n) - 1) * VMAF_SPEED_SIDE + 1)
+#define OVERLAPPING(n) (((n) - 1) * SPEED_SIDE + 1)
 
 static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAPlane &plane,
                                         int x, int y)
 {
     if (!p.speed.is_scaled)
-        return vmaf_speed_value(get_sample(plane, x, y), p.depth);
+        return speed_center(get_sample(plane, x, y), p.depth);
 
-    const VMAFSpeedPosition &column = p.speed_column[x], &line = p.speed_line[y];
+    const SpeedPosition &column = p.speed_column[x], &line = p.speed_line[y];
 
-    return vmaf_speed_between(
-        column.part, line.part,
-        vmaf_speed_value(get_sample(plane, column.before, line.before), p.depth),
-        vmaf_speed_value(get_sample(plane, column.after,  line.before), p.depth),
-        vmaf_speed_value(get_sample(plane, column.before, line.after),  p.depth),
-        vmaf_speed_value(get_sample(plane, column.after,  line.after),  p.depth));
+    return speed_bilinear(
+        column.weight, line.weight,
+        speed_center(get_sample(plane, column.before, line.before), p.depth),
+        speed_center(get_sample(plane, column.after,  line.before), p.depth),
+        speed_center(get_sample(plane, column.before, line.after),  p.depth),
+        speed_center(get_sample(plane, column.after,  line.after),  p.depth));
 }
 
 /// Blur chroma, of which only the samples of the grid are made: a thread block has some of a row.
 static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
 {
     __shared__ float column[VMAF_BLUR_THREADS];
-    const float tap[VMAF_SPEED_TAPS] = VMAF_SPEED_BLUR;
+    const float tap[SPEED_TAPS] = SPEED_BLUR;
     const int tid = threadIdx.x, w = p.speed.grid_w, nb_runs = DIV_UP(w, VMAF_BLUR_RUN);
     const int row = blockIdx.x / nb_runs, picture = row / p.speed.grid_h;
     const int left = blockIdx.x % nb_runs * VMAF_BLUR_RUN, y = row % p.speed.grid_h;
-    const int x = left + tid / VMAF_SPEED_TAPS;
+    const int x = left + tid / SPEED_TAPS;
     float sum = 0;
 
     if (x < w) {
         const VMAFCUDAPlane &plane =
             p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
-        const int sx = vmaf_mirror(x * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2 +
-                                   tid % VMAF_SPEED_TAPS, p.speed.w);
+        const int sx = vmaf_mirror(x * SPEED_STEP - SPEED_TAPS / 2 +
+                                   tid % SPEED_TAPS, p.speed.w);
 
         UNROLL
-        for (int i = 0; i < VMAF_SPEED_TAPS; i++)
+        for (int i = 0; i < SPEED_TAPS; i++)
             sum += tap[i] * speed_sample(p, plane, sx,
-                                         vmaf_mirror(y * VMAF_SPEED_STEP - VMAF_SPEED_TAPS / 2 + i,
+                                         vmaf_mirror(y * SPEED_STEP - SPEED_TAPS / 2 + i,
                                                      p.speed.h));
         column[tid] = sum;
     }
@@ -1057,8 +1057,8 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
         return;
     sum = 0;
     UNROLL
-    for (int i = 0; i < VMAF_SPEED_TAPS; i++)
-        sum += tap[i] * column[tid * VMAF_SPEED_TAPS + i];
+    for (int i = 0; i < SPEED_TAPS; i++)
+        sum += tap[i] * column[tid * SPEED_TAPS + i];
     speed_grid(p, 0, picture)[y * w + left + tid] = sum;
 }
 
@@ -1066,7 +1066,7 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
 /// those that overlap. A thread block has a plane.
 static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
 {
-    const VMAFSpeedPicture &picture = p.speed;
+    const SpeedDims &picture = p.speed;
     const float *src = speed_grid(p, 0, blockIdx.x);
     float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
     const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
@@ -1083,14 +1083,14 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
         for (int j = 0; j < 3; j++) {
             const int sx = vmaf_mirror(x + j - 1, w);
 
-            column[j] = vmaf_speed_smooth(above[sx], row[sx], below[sx]);
+            column[j] = lowpass3(above[sx], row[sx], below[sx]);
         }
-        dst[i] = src[i] - vmaf_speed_smooth(column[0], column[1], column[2]);
+        dst[i] = src[i] - lowpass3(column[0], column[1], column[2]);
     }
     __syncthreads();
     if (tid >= BLOCK)
         return;
-    dst += tid / VMAF_SPEED_SIDE * w + tid % VMAF_SPEED_SIDE;
+    dst += tid / SPEED_SIDE * w + tid % SPEED_SIDE;
     for (int y = 0; y < nb_y; y++)
 #pragma unroll 1
         for (int x = 0; x < nb_x; x += 16)
@@ -1119,7 +1119,7 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
     const int w  = OVERLAPPING(p.speed.blocks_w);
     const int nb = w * OVERLAPPING(p.speed.nb_blocks / p.speed.blocks_w);
     const float *grid = speed_grid(p, 1, plane) +
-                        lane / VMAF_SPEED_SIDE * p.speed.grid_w + lane % VMAF_SPEED_SIDE;
+                        lane / SPEED_SIDE * p.speed.grid_w + lane % SPEED_SIDE;
     VMAFCUDAChroma *chroma = speed_chroma(p, plane);
     const int nb_warps = (VMAF_SPEED_THREADS - VMAF_SPEED_SUMMING) / WARP_SIZE;
     const float mean   = lane < BLOCK ? chroma->mean[lane] : 0;
@@ -1164,27 +1164,27 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
 /// Solve for a plane's covariance: a thread block gets the eigenvalues, another one an inverse.
 static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
 {
-    __shared__ VMAFSpeedWork work;
+    __shared__ SpeedWork work;
     VMAFCUDAChroma *chroma = speed_chroma(p, blockIdx.x / 2);
     const int tid = threadIdx.x;
 
-    for (int i = tid; i < BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
-        work.given[0][i] = chroma->given[0][i];
+    for (int i = tid; i < BLOCK * SPEED_STRIDE; i += VMAF_SPEED_THREADS)
+        work.cov[0][i] = chroma->given[0][i];
     __syncthreads();
     if (blockIdx.x % 2) {
-        const bool is_regular = vmaf_triangulate(&work, tid, VMAF_SPEED_THREADS);
+        const bool is_regular = qr_decompose(&work, tid, VMAF_SPEED_THREADS);
 
         if (tid == 0)
             chroma->is_regular = is_regular;
-        for (int i = tid; i < 2 * BLOCK * VMAF_SPEED_STRIDE; i += VMAF_SPEED_THREADS)
-            chroma->factor[0][0][i] = work.factor[0][0][i];
+        for (int i = tid; i < 2 * BLOCK * SPEED_STRIDE; i += VMAF_SPEED_THREADS)
+            chroma->factor[0][0][i] = work.rq[0][0][i];
     } else {
-        vmaf_tridiagonalize(&work, tid, VMAF_SPEED_THREADS);
+        tridiagonalize(&work, tid, VMAF_SPEED_THREADS);
         if (tid < WARP_SIZE) {
-            vmaf_eigenvalues(work.value, work.side, tid);
+            tridiagonal_eigenvalues(work.eigenvalue, work.subdiag, tid);
             sync_warp();
             if (tid < BLOCK)
-                chroma->value[tid] = work.value[tid];
+                chroma->value[tid] = work.eigenvalue[tid];
         }
     }
 }
@@ -1192,7 +1192,7 @@ static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
 /// Contrasts and entropies of a plane, for a block by a thread.
 static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
 {
-    const VMAFSpeedPicture &picture = p.speed;
+    const SpeedDims &picture = p.speed;
     const int nb_parts = DIV_UP(picture.nb_blocks, WARP_SIZE), plane = blockIdx.x / nb_parts;
     const int i = blockIdx.x % nb_parts * WARP_SIZE + threadIdx.x;
     const VMAFCUDAChroma *chroma = speed_chroma(p, plane);
@@ -1203,16 +1203,16 @@ static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
     float contrast, entropy = 0;
 
     for (int k = 0; k < BLOCK; k++)
-        is_singular |= chroma->value[k] < VMAF_SPEED_SINGULAR;
+        is_singular |= chroma->value[k] < SPEED_SINGULAR;
     if (i == 0)
         dst[0] = is_singular;
     if (i >= picture.nb_blocks || is_singular)
         return;
-    block = speed_grid(p, 1, plane) + i / picture.blocks_w * VMAF_SPEED_SIDE * picture.grid_w +
-            i % picture.blocks_w * VMAF_SPEED_SIDE;
-    vmaf_speed_contrast(&contrast, chroma->factor, &block, picture.grid_w);
+    block = speed_grid(p, 1, plane) + i / picture.blocks_w * SPEED_SIDE * picture.grid_w +
+            i % picture.blocks_w * SPEED_SIDE;
+    speed_variances(&contrast, chroma->factor, &block, picture.grid_w);
     for (int k = 0; k < BLOCK; k++)
-        entropy += vmaf_speed_entropy(chroma->value[k], contrast);
+        entropy += speed_entropy(chroma->value[k], contrast);
     dst[1 + i] = contrast;
     dst[1 + picture.nb_blocks + i] = entropy;
 }

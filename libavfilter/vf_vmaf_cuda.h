@@ -27,7 +27,10 @@
 #include <stdint.h>
 
 #include "cuda/shared.h"
-#include "vmaf_arithmetic.h"
+#include "vmaf_adm_ops.h"
+#include "vmaf_cambi_ops.h"
+#include "vmaf_motion_ops.h"
+#include "vmaf_speed_ops.h"
 
 #define VMAF_MAX_BATCH 16           ///< pairs in a launch
 
@@ -43,7 +46,7 @@
 /// @name Motion: columns that a thread block blurs, and its rows
 /// @{
 #define VMAF_MOTION_THREADS 128
-#define VMAF_MOTION_TILE_W  (VMAF_MOTION_THREADS - VMAF_MOTION_TAPS + 1)
+#define VMAF_MOTION_TILE_W  (VMAF_MOTION_THREADS - MOTION_TAPS + 1)
 #define VMAF_MOTION_TILE_H  32
 /// @}
 
@@ -67,7 +70,7 @@
 /// @name SpEED: blurred samples of a row in a thread block; threads, and those that sum covariances
 /// @{
 #define VMAF_BLUR_RUN        32
-#define VMAF_BLUR_THREADS    (VMAF_BLUR_RUN * VMAF_SPEED_TAPS)
+#define VMAF_BLUR_THREADS    (VMAF_BLUR_RUN * SPEED_TAPS)
 #define VMAF_SPEED_THREADS   256
 #define VMAF_SPEED_SUMMING   64
 /// @}
@@ -101,15 +104,15 @@ typedef struct VMAFCUDASelect {
 typedef struct VMAFCUDAState {
     uint64_t sad;
     uint32_t nb_done;
-    VMAFCUDASelect select[VMAF_CAMBI_SCALES];
-    uint32_t nb_of[VMAF_CAMBI_SCALES][VMAF_SELECT_THREADS];
+    VMAFCUDASelect select[CAMBI_SCALES];
+    uint32_t nb_of[CAMBI_SCALES][VMAF_SELECT_THREADS];
 } VMAFCUDAState;
 
 /// What is made of a plane of chroma.
 typedef struct VMAFCUDAChroma {
-    VMAFSpeedMatrix given;          ///< covariances
-    VMAFSpeedMatrix factor[2];
-    float mean[VMAF_SPEED_BLOCK], value[VMAF_SPEED_BLOCK];
+    SpeedMatrix given;          ///< covariances
+    SpeedMatrix factor[2];
+    float mean[SPEED_BLOCK], value[SPEED_BLOCK];
     int is_regular;
 } VMAFCUDAChroma;
 
@@ -120,27 +123,27 @@ typedef struct VMAFCUDAParams {
     int result_at;                  ///< where in a pair's result this launch writes
     int window;                     ///< of motion
 
-    VMAFADMScale adm;               ///< that is split
-    int row_shift[VMAF_ADM_SCALES][VMAF_ADM_SUMS];
+    ADMScale adm;               ///< that is split
+    int row_shift[ADM_SCALES][ADM_SUMS];
     DEVICE_PTR(const int32_t) image;            ///< [VMAF_MAX_BATCH][PAIR_NB] of this scale
     DEVICE_PTR(int32_t) next;
-    /// [VMAF_MAX_BATCH][VMAF_ADM_SCALES][VMAF_ADM_SUMS][VMAF_ADM_BANDS][nb_rows]: zero between
+    /// [VMAF_MAX_BATCH][ADM_SCALES][ADM_SUMS][ADM_BANDS][nb_rows]: zero between
     /// batches
     DEVICE_PTR(uint64_t) rows;
     int nb_rows;
 
-    VMAFCambiPicture cambi;
+    CAMBIDims cambi;
     /// The first is the picture that is sampled and filtered for the first scale.
     struct {
         int w, h, pitch;
         int at;                     ///< in a pair's memory
-    } level[VMAF_CAMBI_SCALES + 1];
+    } level[CAMBI_SCALES + 1];
     int level_size;                 ///< of all
     int nb_contrasts;               ///< of all but the first
     int scale;                      ///< that is filtered
-    int first[VMAF_CAMBI_SCALES];   ///< thread block of a scale, where contrasts are measured
+    int first[CAMBI_SCALES];   ///< thread block of a scale, where contrasts are measured
     int digit;                      ///< of VMAF_SELECT_DIGITS
-    int top[VMAF_CAMBI_SCALES];     ///< how many contrasts count
+    int top[CAMBI_SCALES];     ///< how many contrasts count
     DEVICE_PTR(const int) column;   ///< of the source, for each of what was encoded
     DEVICE_PTR(const int) line;
     DEVICE_PTR(const float) reciprocal;
@@ -149,9 +152,9 @@ typedef struct VMAFCUDAParams {
     /// A bit a sample: [VMAF_MAX_BATCH][cambi.height][DIV_UP(cambi.width, 32)]
     DEVICE_PTR(uint32_t) flat;
 
-    VMAFSpeedPicture speed;
-    DEVICE_PTR(const VMAFSpeedPosition) speed_column;
-    DEVICE_PTR(const VMAFSpeedPosition) speed_line;
+    SpeedDims speed;
+    DEVICE_PTR(const SpeedPosition) speed_column;
+    DEVICE_PTR(const SpeedPosition) speed_line;
     DEVICE_PTR(float) grid;         ///< [2][VMAF_MAX_BATCH][2][PAIR_NB]: blurred, and differences
     DEVICE_PTR(VMAFCUDAChroma) chroma;          ///< [VMAF_MAX_BATCH][2][PAIR_NB]
 } VMAFCUDAParams;

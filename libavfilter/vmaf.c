@@ -17,137 +17,20 @@
  */
 
 #include <assert.h>
+#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libavutil/avstring.h"
-#include "libavutil/bprint.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
 #include "libavutil/mem.h"
-#include "libavutil/opt.h"
-#include "libavutil/version.h"
+#include "libavutil/pixdesc.h"
 
 #include "vmaf.h"
-#include "vmaf_model_data.h"
 
-#define LARGE          1440     ///< frames with more lines are those of a display with 2160 lines
-#define DIGITS         6        ///< after the point, as libvmaf has them
-
-#define NOISE          0.02     ///< added to each band of ADM, for what the eye does not see
-#define KEPT_SHARE     0.7      ///< of what was kept in adm3; the rest is of what was added
-#define MAX_MOTION     18       ///< more hides no more
-
-#define CAMBI_MIN_SIZE 216      ///< that one side must have
-#define CAMBI_LARGE    (1920 * 1080)    ///< samples of a picture that is measured at half its size
-#define MAX_CAMBI      17
-
-#define SPEED_MIN_SIZE 80       ///< the smallest side of chroma, after it is scaled
-#define NOISE_FLOOR    0.1f     ///< of the noise that counts as nothing
-#define MAX_SPEED      45
-
-// ---- models ----
-
-#define PREFIX "vmaf_v1.0.16_"
-
-#define OFFSET(member) offsetof(VMAFModel, member)
-
-static const AVOption model_options[] = {
-    { "version",            "", OFFSET(version), AV_OPT_TYPE_STRING },
-    { "name",               "", OFFSET(name),    AV_OPT_TYPE_STRING, { .str = "vmaf" } },
-    { "cambi.enc_width",    "", OFFSET(cambi.width),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
-    { "cambi.enc_height",   "", OFFSET(cambi.height), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 7680 },
-    { "cambi.enc_bitdepth", "", OFFSET(cambi.depth),  AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 16 },
-    { "disable_clip",       "", OFFSET(disable_clip), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1 },
-    // no effect: the score of a v1 model is always transformed
-    { "enable_transform",   "", OFFSET(enable_transform), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1 },
-    { NULL }
-};
-
-static const AVClass model_class = {
-    .class_name = "model",
-    .item_name  = av_default_item_name,
-    .option     = model_options,
-    .version    = LIBAVUTIL_VERSION_INT,
-};
-
-/// All that a name may consist of, as it is written to metadata, lines and JSON.
-#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-
-static int parse_model(VMAFModel *model, const char *text, void *logctx)
-{
-    const VMAFCambiOptions *cambi = &model->cambi;
-    const char *name = "";
-    int ret;
-
-    model->class = &model_class;
-    av_opt_set_defaults(model);
-    if (!model->name)
-        return AVERROR(ENOMEM);
-    if ((ret = av_set_options_string(model, text, "=", ":")) < 0) {
-        av_log(logctx, AV_LOG_ERROR, "Cannot read model '%s': write version=NAME, and after \\\\: "
-               "name, cambi.enc_width, cambi.enc_height, cambi.enc_bitdepth, disable_clip and "
-               "enable_transform; for files and other options use the filter libvmaf.\n", text);
-        return ret;
-    }
-    if (!*model->name || model->name[strspn(model->name, NAME_CHARACTERS)]) {
-        av_log(logctx, AV_LOG_ERROR, "A model has the name '%s', which logs cannot contain: use "
-               "letters, digits, '_', '.' and '-' only.\n", model->name);
-        return AVERROR(EINVAL);
-    }
-    if (cambi->width && cambi->width < 180 || cambi->height && cambi->height < 150 ||
-        cambi->depth && cambi->depth < 6) {
-        av_log(logctx, AV_LOG_ERROR, "cambi.enc_width=%d, cambi.enc_height=%d or "
-               "cambi.enc_bitdepth=%d is too small: set at least 180, 150 and 6.\n",
-               cambi->width, cambi->height, cambi->depth);
-        return AVERROR(EINVAL);
-    }
-    if (model->version && av_strstart(model->version, PREFIX, &name) &&
-        av_strstart(name, "hfr_", &name))
-        model->window = VMAF_WINDOW_5;
-    for (int i = 0; i < FF_ARRAY_ELEMS(forms); i++)
-        if (!strcmp(forms[i].name, name))
-            model->form = &forms[i];
-    if (model->form)
-        return 0;
-    av_log(logctx, AV_LOG_ERROR, "Model '%s' has none of the versions " PREFIX "3d0h, " PREFIX
-           "5d0h, " PREFIX "3d0h_2160 and " PREFIX "1d5h_2160, also with hfr_ after " PREFIX
-           "; for others use the filter libvmaf.\n", text);
-    return AVERROR(EINVAL);
-}
-
-/**
- * Parse model=. As in libvmaf's filter, it is split at every '|' before escapes and quotes are read,
- * and empty parts are skipped.
- *
- * @return the number of models, or a negative AVERROR after a message
- */
-static int parse_models(VMAFModel model[VMAF_MAX_MODELS], const char *text, void *logctx)
-{
-    char *copy = av_strdup(text), *rest = NULL, *part;
-    int nb = 0, ret = copy ? 0 : AVERROR(ENOMEM);
-
-    for (part = copy; ret >= 0 && (part = av_strtok(part, "|", &rest)); part = NULL) {
-        if (nb == VMAF_MAX_MODELS) {
-            av_log(logctx, AV_LOG_ERROR, "There are more than %d models: use another filter for "
-                   "the rest.\n", VMAF_MAX_MODELS);
-            ret = AVERROR(EINVAL);
-            break;
-        }
-        ret = parse_model(&model[nb++], part, logctx);
-    }
-    av_free(copy);
-    if (ret >= 0 && !nb) {
-        av_log(logctx, AV_LOG_ERROR, "model='%s' names no model: write version=NAME.\n", text);
-        ret = AVERROR(EINVAL);
-    }
-    return ret < 0 ? ret : nb;
-}
-
-// ---- options and names ----
+#define DIGITS 6        ///< after the point, as in libvmaf's logs
 
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
 {
@@ -163,7 +46,7 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
         av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
         return AVERROR(EINVAL);
     }
-    if (s->models && (s->nb_models = parse_models(s->model, s->models, ctx)) < 0)
+    if (s->models && (s->nb_models = ff_vmaf_models_parse(s->model, s->models, ctx)) < 0)
         return s->nb_models;
     s->log.filter           = "vmaf";
     s->log.title            = "VMAF";
@@ -173,82 +56,42 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx, &s->nb_frames);
 }
 
-/// Ours of the first model's values. Libvmaf's are made of them.
-static const char *const value_name[VMAF_NB_VALUES] = {
-    "score", "cambi", "speed_chroma_u", "speed_chroma_v", "speed_chroma_uv", "adm2", "aim", "adm3",
-    "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3", "motion_sad", "motion2", "motion3",
-};
-
-/// The name that libvmaf's logs have for a value.
-static char *log_name(const VMAFModel *model, enum VMAFValue value)
-{
-    static const char *const prescale[] = { "", "_ps_0.6_psm_bilinear", "_ps_0.5_psm_bilinear" };
-    static const char *const window[]   = { "_mmxv_18", "_mffw_mmxv_18_mma" };
-    const VMAFCambiOptions *cambi = &model->cambi;
-    const char *name = value_name[value];
-    AVBPrint text;
-    char *ret;
-
-    av_bprint_init(&text, 0, AV_BPRINT_SIZE_UNLIMITED);
-    if (value == VMAF_SCORE) {
-        av_bprintf(&text, "%s", model->name);
-    } else if (value == VMAF_CAMBI) {
-        av_bprintf(&text, "cambi_hrs_1080_cmxv_17_vlt_0.06");
-        if (cambi->depth)
-            av_bprintf(&text, "_encbd_%d", cambi->depth);
-        if (cambi->height)
-            av_bprintf(&text, "_ench_%d", cambi->height);
-        if (cambi->width)
-            av_bprintf(&text, "_encw_%d", cambi->width);
-    } else if (value <= VMAF_SPEED_UV) {
-        av_bprintf(&text, "%s_mxv_45_nnf_0.1%s_snn_0.19_wvm_5", name,
-                   prescale[model->form->prescale]);
-    } else if (value < VMAF_SAD) {
-        av_bprintf(&text, "integer_%s_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02%s", name,
-                   model->form->viewing);
-    } else {
-        av_bprintf(&text, value == VMAF_SAD ? "VMAF_integer_feature_%s_score%s" : "integer_%s%s",
-                   name, window[model->window]);
-    }
-    return av_bprint_finalize(&text, &ret) < 0 ? NULL : ret;
-}
-
-// the scores, CAMBI with options of its own, SpEED of each size, ADM of each viewing, both motions
+// scores, CAMBI of each model, SpEED of each size, ADM of each viewing distance, motion of both windows
 static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
               VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
-              FF_ARRAY_ELEMS(forms) * (VMAF_SAD - VMAF_ADM2) +
+              VMAF_NB_VARIANTS * (VMAF_SAD - VMAF_ADM2) +
               VMAF_NB_WINDOWS * (VMAF_NB_VALUES - VMAF_SAD) <= METRIC_MAX, "METRIC_MAX");
 static_assert(VMAF_MAX_MODELS <= METRIC_MAX_SCORES, "METRIC_MAX_SCORES");
 
-/// Name the values of a model, of which some may be known.
+/// Add the values of a model to the log. Values that another model has, too, are added once.
 static int add_metrics(VMAFContext *s, int m)
 {
     const VMAFModel *model = &s->model[m];
     ScoreMetric *score;
 
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
-        char *known = log_name(model, value);
+        char *name = ff_vmaf_log_name(model, value);
         int i = value == VMAF_SCORE ? s->log.nb_metrics : 0;
 
-        if (!known)
+        if (!name)
             return AVERROR(ENOMEM);
         while (i < s->log.nb_metrics &&
-               (s->metric[i].score_number || strcmp(s->name[i], known)))
+               (s->metric[i].score_number || strcmp(s->name[i], name)))
             i++;
         s->metric_of[m][value] = i;
         if (i < s->log.nb_metrics) {
-            av_free(known);
+            av_free(name);
             continue;
         }
-        s->name[i]   = known;
-        s->metric[i] = (ScoreMetric){ .name = m ? known : value_name[value], .log_name = known,
-                                      .digits = DIGITS, .pooled = 1,
+        s->name[i]   = name;
+        s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value],
+                                      .log_name = name, .digits = DIGITS, .pooled = 1,
                                       .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }
     score        = &s->metric[s->metric_of[m][VMAF_SCORE]];
     score->min   = model->disable_clip ? -INFINITY : 0;
-    score->max   = model->disable_clip ?  INFINITY : model->form->max;
+    score->max   = model->disable_clip ?  INFINITY : model->variant->max;
     score->model = model->version;
     return 0;
 }
@@ -269,307 +112,9 @@ static int check_names(const VMAFContext *s, AVFilterContext *ctx)
     return 0;
 }
 
-// ---- ADM ----
+// ---- set-up ----
 
-static int ceil_log2(int n)
-{
-    return n > 1 ? av_log2(n - 1) + 1 : 0;
-}
-
-static void describe_adm(VMAFADMScale scale[VMAF_ADM_SCALES], enum VMAFCSF of, int w, int h)
-{
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        VMAFADMScale *s = &scale[i];
-
-        *s = (VMAFADMScale){ .scale = i, .width = w, .height = h };
-        s->w = w  = (w + 1) / 2;
-        s->h = h  = (h + 1) / 2;
-        s->left   = w * 0.1 - 0.5;
-        s->top    = h * 0.1 - 0.5;
-        s->right  = w - s->left;
-        s->bottom = h - s->top;
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-            const int is_diagonal = band == VMAF_ADM_D;
-            const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
-
-            s->weight[band] = csf[of][is_diagonal][i] * unit;
-            for (int part = 0; part < VMAF_ADM_SUMS; part++) {
-                const int shift = part != VMAF_ADM_SOURCE ?
-                                  ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
-                                  i ? ceil_log2(s->right - s->left) : 0;
-
-                s->cube[part][band] = vmaf_adm_cube_of(i, part, band, shift);
-            }
-        }
-        for (int part = 0; part < VMAF_ADM_PARTS; part++)
-            s->row_shift[part] = ceil_log2(h);
-        s->row_shift[VMAF_ADM_SOURCE] =
-            i ? ceil_log2(s->bottom - s->top)
-              : FFMAX(ceil_log2((s->bottom - s->top) * (s->right - s->left)) - 20, 0);
-    }
-}
-
-/// How strong a part is in a scale: the cube roots of its bands, with those of noise.
-static float adm_strength(const VMAFADMScale *s, const VMAFADMSums *sums, enum VMAFCSF of,
-                          int part, double noise)
-{
-    static const int part_bits[] = { 0, 45, 39, 36 }, source_bits[] = { 18, 32, 27, 23 };
-    const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
-    float strength[VMAF_ADM_BANDS];
-
-    for (int band = 0; band < VMAF_ADM_BANDS; band++) {
-        const int64_t sum = sums->cube[scale][part][band];
-        const int shift   = s->row_shift[part] + s->cube[part][band].shift;
-        const int bits    = part == VMAF_ADM_SOURCE ? source_bits[scale] : scale ? part_bits[scale]
-                            : band == VMAF_ADM_D ? 57 : 52;
-        // of float, in libvmaf, where scales but the first are those of a part
-        double mean = (scale && part != VMAF_ADM_SOURCE ? (float)sum : (double)sum) /
-                      ldexp(1, bits - shift);
-
-        if (part == VMAF_ADM_SOURCE)
-            mean *= pow(csf[of][band == VMAF_ADM_D][scale], 3);
-        strength[band] = powf(mean, 1 / 3.f) + powf(area * noise, 1 / 3.f);
-    }
-    return strength[VMAF_ADM_H] + strength[VMAF_ADM_V] + strength[VMAF_ADM_D];
-}
-
-static void measure_adm(double value[VMAF_NB_VALUES], const VMAFADMScale scale[VMAF_ADM_SCALES],
-                        const VMAFADMSums *sums, enum VMAFCSF csf)
-{
-    double kept = 0, added = 0, source = 0;
-
-    for (int i = 0; i < VMAF_ADM_SCALES; i++) {
-        const float k = adm_strength(&scale[i], sums, csf, VMAF_ADM_KEPT,   NOISE);
-        const float s = adm_strength(&scale[i], sums, csf, VMAF_ADM_SOURCE, NOISE);
-
-        kept   += k;
-        source += s;
-        added  += adm_strength(&scale[i], sums, csf, VMAF_ADM_ADDED, 0);
-        value[VMAF_ADM_SCALE + i] = (double)k / s;
-    }
-    value[VMAF_ADM2] = kept / source;
-    value[VMAF_AIM]  = added / source;
-    value[VMAF_ADM3] = FFMAX(value[VMAF_ADM2] * KEPT_SHARE +
-                             (1 - value[VMAF_AIM]) * (1 - KEPT_SHARE), 0.5);
-}
-
-// ---- motion ----
-
-/// The change of frame i of a run, with the frames around it.
-static double motion2(const VMAFContext *s, enum VMAFWindow window, int64_t i)
-{
-    const double *sad  = s->sad[window];
-    const int first    = window + 1;
-    const double after = sad[(i + 1) % 4];
-
-    if (i < first)
-        return 0;
-    if (i == s->nb_run - 1)
-        return sad[i % 4];
-    if (window == VMAF_WINDOW_3)
-        return FFMIN(sad[i % 4], after);
-    return i > first ? FFMIN(sad[(i - 1) % 4], after) : after;
-}
-
-/// It follows that of frame i - 1.
-static double motion3(VMAFContext *s, enum VMAFWindow window, int64_t i)
-{
-    const int first     = window + 1;
-    const double before = s->last[window];
-    double now          = motion2(s, window, i);
-
-    // the first ones have none of their own
-    if (i < first)
-        now = s->nb_run > first ? s->sad[window][first] : 0;
-    s->last[window] = now;
-    return window == VMAF_WINDOW_5 && i >= first ? (now + before) / 2 : now;
-}
-
-// ---- CAMBI ----
-
-static av_cold int describe_cambi(VMAFCambiPicture *s, AVFilterContext *ctx, int width,
-                                  int height, int depth, const VMAFCambiOptions *options)
-{
-    int shift, least, most;
-
-    *s = (VMAFCambiPicture){ .width = width, .height = height, .depth = depth };
-    if (options->width && options->height &&
-        options->width <= width && options->height <= height) {
-        s->width  = options->width;
-        s->height = options->height;
-    } else if (options->width || options->height) {
-        // as in libvmaf
-        av_log(ctx, AV_LOG_WARNING, "cambi.enc_width=%d and cambi.enc_height=%d have no effect: "
-               "set both, to no more than %dx%d.\n", options->width, options->height, width, height);
-    }
-    s->dithers   = (options->depth ? options->depth : depth) < 10;
-    s->is_halved = s->width * s->height >= CAMBI_LARGE;
-    s->window    = VMAF_CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
-    if (s->is_halved)
-        s->window = s->window + 1 >> 1;
-    s->window  |= 1;
-    s->mask_min = VMAF_CAMBI_MASK * VMAF_CAMBI_MASK +
-                  3 * (ceil_log2((s->width >> 6) * (s->height >> 6)) - 11) - 1 >> 1;
-    most = 375 * 16 * ((1 + s->is_halved) * (VMAF_CAMBI_MAX_WINDOW + 1) - s->is_halved) /
-           VMAF_CAMBI_MAX_WINDOW;
-    // the last scale, whose size is rounded up at each step, has at least half a window
-    shift = VMAF_CAMBI_SCALES - 1 + s->is_halved;
-    least = (s->window / 2 - 1) * (1 << shift) + 1;
-    if (s->width + s->height > most || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
-        FFMIN(s->width, s->height) < least) {
-        av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
-               "be at least %d, the shorter one at least %d, and both together at most %d.\n",
-               s->width, s->height, CAMBI_MIN_SIZE, least, most);
-        return AVERROR(EINVAL);
-    }
-    return 0;
-}
-
-av_cold void ff_vmaf_cambi_reciprocals(float *dst, int window)
-{
-    // libvmaf's table has nine decimal digits
-    for (int i = 1; i <= window * window; i++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), "%.9g", 1.0 / i);
-        dst[i] = strtof(text, NULL);
-    }
-}
-
-av_cold void ff_vmaf_cambi_positions(int *dst, int n, int nb)
-{
-    // as libvmaf's steps of float find them
-    const float ratio = (float)n / nb;
-    float at = ratio / 2 - 0.5;
-
-    for (int i = 0; i < nb; i++, at += ratio)
-        dst[i] = at + 0.5;
-}
-
-int ff_vmaf_cambi_top(int nb)
-{
-    return av_clip(0.6 * nb, 1, nb);
-}
-
-double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES])
-{
-    double sum = 0;
-
-    for (int i = 0; i < VMAF_CAMBI_SCALES; i++)
-        sum += (16 >> i) * mean[i];
-    return FFMIN(sum / (s->window * s->window), MAX_CAMBI);
-}
-
-// ---- SpEED ----
-
-static av_cold int describe_speed(VMAFSpeedPicture *s, AVFilterContext *ctx, int w, int h,
-                                  enum VMAFPrescale of)
-{
-    const double prescale = (const double[]){ 1, 0.6, 0.5 }[of];
-
-    *s = (VMAFSpeedPicture){ .chroma_w = w, .chroma_h = h,
-                             .w = w * prescale + 0.5, .h = h * prescale + 0.5 };
-    if (FFMIN(s->w, s->h) < SPEED_MIN_SIZE) {
-        const int min = ceil((SPEED_MIN_SIZE - 0.5) / prescale);
-
-        av_log(ctx, AV_LOG_ERROR, "The model needs chroma of at least %dx%d samples, this has "
-               "%dx%d: scale both inputs, or choose another model.\n", min, min, w, h);
-        return AVERROR(EINVAL);
-    }
-    s->is_scaled = prescale != 1;
-    s->grid_w    = s->w / VMAF_SPEED_STEP;
-    s->grid_h    = s->h / VMAF_SPEED_STEP;
-    s->blocks_w  = s->grid_w / VMAF_SPEED_SIDE;
-    s->nb_blocks = s->blocks_w * (s->grid_h / VMAF_SPEED_SIDE);
-    s->none      = VMAF_SPEED_BLOCK * (log2((double)((1 + NOISE_FLOOR) * VMAF_SPEED_NOISE)) +
-                                       VMAF_SPEED_ENTROPY_OF_ONE);
-    return 0;
-}
-
-av_cold void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb)
-{
-    const float ratio = (float)n / nb;
-
-    for (int i = 0; i < nb; i++) {
-        const float at   = (i + 0.5) * ratio - 0.5;
-        const int before = vmaf_mirror(floor(at), n);
-
-        dst[i] = (VMAFSpeedPosition){ before, vmaf_mirror(ceil(at), n), at - before };
-    }
-}
-
-size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s)
-{
-    return 1 + 2 * s->nb_blocks;
-}
-
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
-                         double score[VMAF_CHROMA + 1])
-{
-    float changed[VMAF_CHROMA] = { 0 };
-    int is_known[VMAF_CHROMA];
-
-    for (int i = 0; i < VMAF_CHROMA; i++, found += PAIR_NB * ff_vmaf_speed_size(s)) {
-        const float *main_contrast = found + PAIR_MAIN * ff_vmaf_speed_size(s) + 1;
-        const float *contrast      = found + PAIR_REFERENCE * ff_vmaf_speed_size(s) + 1;
-
-        is_known[i] = !main_contrast[-1] && !contrast[-1];
-        for (int block = 0; block < s->nb_blocks && is_known[i]; block++) {
-            const float r = contrast[s->nb_blocks + block];
-            const float e = main_contrast[s->nb_blocks + block];
-            float before, after;
-
-            if (r < s->none && e < s->none)
-                continue;
-            // float on one side and double on the other, in libvmaf
-            before = r * log2((double)(1 + contrast[block]));
-            after  = e * log2(1 + (0.75 * contrast[block] + 0.25 * main_contrast[block]));
-            changed[i] += fabsf(before - after);
-        }
-        score[i] = changed[i] /= s->nb_blocks;
-    }
-    score[2] = is_known[0] == is_known[1] ? (changed[0] + changed[1]) / 2.0
-                                          : changed[!is_known[0]];
-    // NAN becomes the largest score, too
-    for (int i = 0; i < VMAF_CHROMA + 1; i++)
-        score[i] = score[i] < MAX_SPEED ? score[i] : MAX_SPEED;
-}
-
-// ---- score ----
-
-/// The score of CAMBI, SpEED chroma, ADM3 and motion3.
-static double predict(const VMAFModel *model, const double feature[4])
-{
-    double x[4], y = 0, score, ret = 0;
-
-    for (int i = 0; i < 4; i++)
-        x[i] = slope[i + 1] * feature[i] + intercept[i + 1];
-    // without a measure of chroma, luma has to stand for it
-    if ((x[1] - intercept[2]) / slope[2] == 0) {
-        const double adm = (x[2] - intercept[3]) / slope[3];
-
-        x[1] = slope[2] * (-120 * adm + 120) + intercept[2];
-    }
-    for (int n = 0; n < FF_ARRAY_ELEMS(support_vector); n++) {
-        double distance = 0;
-
-        for (int i = 0; i < 4; i++) {
-            const double d = x[i] - support_vector[n].feature[i];
-
-            distance += d * d;
-        }
-        y += support_vector[n].alpha * exp(-GAMMA * distance);
-    }
-    score = (y - RHO - intercept[0]) / slope[0];
-    ret  += model->form->transform[0];
-    ret  += model->form->transform[1] * score;
-    ret  += model->form->transform[2] * score * score;
-    return model->disable_clip ? ret : av_clipd(ret, 0, model->form->max);
-}
-
-// ---- frames ----
-
-/// The depth that samples are measured with.
+/// Return the depth of the samples that are compared, or AVERROR(EINVAL) after a message.
 static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
                         const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference)
 {
@@ -600,16 +145,45 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
 
     s->width  = width;
     s->height = height;
+    // the sizes of the first ones are used for all
     for (int i = 0; i < VMAF_NB_CSF; i++)
-        describe_adm(s->adm[i], i, width, height);
-    // libvmaf has no half sample of chroma at the end of odd sizes
-    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
-        if (s->needs_prescale[i])
-            ret = describe_speed(&s->speed[i], ctx, width >> s->chroma_w, height >> s->chroma_h, i);
-    for (int i = 0; i < s->nb_models && ret >= 0; i++)
-        if (s->model[i].cambi_of == i)
-            ret = describe_cambi(&s->cambi[i], ctx, width, height, s->depth, &s->model[i].cambi);
+        ff_vmaf_adm_scales_init(s->adm[i], ff_vmaf_adm_csf[i], width, height);
+    for (const VMAFPass *pass = s->pass; pass < s->pass + s->nb_passes && ret >= 0; pass++) {
+        const int i = pass->instance;
+
+        // libvmaf has no half sample of chroma at the end of odd sizes
+        if (pass->feature == VMAF_FEATURE_SPEED)
+            ret = ff_vmaf_speed_dims_init(&s->speed[i], ctx, width >> s->chroma_w,
+                                          height >> s->chroma_h, i);
+        else if (pass->feature == VMAF_FEATURE_CAMBI)
+            ret = ff_vmaf_cambi_dims_init(&s->cambi[i], ctx, width, height, s->depth,
+                                          &s->model[i].cambi);
+    }
     return ret;
+}
+
+/// Return the instance of a feature that a model needs.
+static int feature_instance(const VMAFModel *model, enum VMAFFeature feature)
+{
+    switch (feature) {
+    case VMAF_FEATURE_SPEED: return model->variant->prescale;
+    case VMAF_FEATURE_CAMBI: return model->cambi_instance;
+    case VMAF_FEATURE_ADM:   return model->variant->csf;
+    default:                 return model->window;
+    }
+}
+
+static void init_passes(VMAFContext *s)
+{
+    for (int feature = 0; feature < VMAF_NB_FEATURES - s->still; feature++)
+        for (int instance = 0; instance < VMAF_MAX_MODELS; instance++) {
+            int m = 0;
+
+            while (m < s->nb_models && feature_instance(&s->model[m], feature) != instance)
+                m++;
+            if (m < s->nb_models)
+                s->pass[s->nb_passes++] = (VMAFPass){ feature, instance };
+        }
 }
 
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs)
@@ -625,28 +199,30 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
     s->chroma_w = main->log2_chroma_w;
     s->chroma_h = main->log2_chroma_h;
     if (!s->nb_models) {
-        const char *version = height > LARGE ? "version=vmaf_v1.0.16_1d5h_2160"
-                                             : "version=vmaf_v1.0.16_3d0h";
+        const char *version = ff_vmaf_default_model(height);
 
         av_log(ctx, AV_LOG_INFO, "The model is %s, chosen by the height; libvmaf's default is "
                "another, v0.6.1.\n", strchr(version, '=') + 1);
-        if ((s->nb_models = parse_models(s->model, version, ctx)) < 0)
+        if ((s->nb_models = ff_vmaf_models_parse(s->model, version, ctx)) < 0)
             return s->nb_models;
     }
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
+        int i = 0;
 
         if (s->bitdepth && main->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
-        for (model->cambi_of = 0; model->cambi_of < m; model->cambi_of++)
-            if (!memcmp(&s->model[model->cambi_of].cambi, &model->cambi, sizeof(model->cambi)))
-                break;
-        s->needs_csf[model->form->csf]           = 1;
-        s->needs_prescale[model->form->prescale] = 1;
-        s->needs_window[model->window]           = !s->still;
+        while (memcmp(&s->model[i].cambi, &model->cambi, sizeof(model->cambi)))
+            i++;
+        model->cambi_instance = i;
+        s->needs_csf[model->variant->csf]           = 1;
+        s->needs_prescale[model->variant->prescale] = 1;
+        s->needs_window[model->window]              = !s->still;
+        s->has_window_5 |= model->window == VMAF_WINDOW_5;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
     }
+    init_passes(s);
     if ((ret = check_names(s, ctx)) < 0)
         return ret;
     if ((ret = ff_metric_config(&s->log, ctx)) < 0)
@@ -654,87 +230,94 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
     return ff_vmaf_set_size(s, ctx, width, height);
 }
 
-static void measure(VMAFContext *s, double *value, const VMAFSums *sums)
+// ---- frames ----
+
+/// Compute the values that do not depend on other frames.
+static void pair_values(const VMAFContext *s, double *dst, const VMAFPairResult *result)
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const enum VMAFCSF csf  = model->form->csf;
-        double of_model[VMAF_NB_VALUES] = { 0 };
+        const enum VMAFCSF csf = model->variant->csf;
+        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[csf], &result->adm[csf],
+                                                      ff_vmaf_adm_csf[csf]);
+        double value[VMAF_NB_VALUES] = {
+            [VMAF_CAMBI] = result->cambi[model->cambi_instance],
+            [VMAF_ADM2]  = adm.adm2, [VMAF_AIM] = adm.aim, [VMAF_ADM3] = adm.adm3,
+        };
 
-        measure_adm(of_model, s->adm[csf], &sums->adm[csf], csf);
-        of_model[VMAF_CAMBI] = sums->cambi[model->cambi_of];
-        memcpy(of_model + VMAF_SPEED_U, sums->speed[model->form->prescale],
-               sizeof(sums->speed[0]));
+        memcpy(value + VMAF_ADM_SCALE, adm.scale, sizeof(adm.scale));
+        memcpy(value + VMAF_SPEED_U, result->speed[model->variant->prescale],
+               sizeof(result->speed[0]));
         for (int i = 0; i < VMAF_NB_VALUES; i++)
-            value[s->metric_of[m][i]] = of_model[i];
+            dst[s->metric_of[m][i]] = value[i];
     }
 }
 
-void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad)
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad)
 {
-    VMAFWaiting *w = &s->waiting[s->nb_waiting++];
+    VMAFPending *p = &s->pending[s->nb_pending++];
 
-    w->frame     = frame;
-    w->n         = s->nb_frames++;
-    w->run       = sad ? s->nb_run : -1;
-    w->is_scored = !!sums;
-    if (sums)
-        measure(s, w->value, sums);
+    p->frame       = frame;
+    p->n           = s->nb_frames++;
+    p->segment_pos = sad ? s->segment_len : -1;
+    p->is_scored   = !!result;
+    if (result)
+        pair_values(s, p->value, result);
     if (!sad)
         return;
     for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        s->sad[i][s->nb_run % 4] =
-            s->nb_run <= i ? 0 : FFMIN(sad[i] / 256. / (s->width * s->height), MAX_MOTION);
-    s->nb_run++;
+        ff_vmaf_motion_add(&s->motion[i], i, s->segment_len, sad[i], s->width, s->height);
+    s->segment_len++;
 }
 
-static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFWaiting *w)
+/// Add motion to the values of a frame, compute its scores, and log it.
+static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFPending *p)
 {
-    double motion[VMAF_NB_WINDOWS][2];
+    double motion2[VMAF_NB_WINDOWS], motion3[VMAF_NB_WINDOWS];
 
     for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
-        motion[i][0] = motion2(s, i, w->run);
-        motion[i][1] = motion3(s, i, w->run);
+        motion2[i] = ff_vmaf_motion2(&s->motion[i], i, p->segment_pos, s->segment_len);
+        motion3[i] = ff_vmaf_motion3(&s->motion[i], i, p->segment_pos, s->segment_len);
     }
-    if (!w->is_scored)
+    if (!p->is_scored)
         return 0;
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
         const int *of = s->metric_of[m];
 
-        w->value[of[VMAF_SAD]]     = s->sad[model->window][w->run % 4];
-        w->value[of[VMAF_MOTION2]] = motion[model->window][0];
-        w->value[of[VMAF_MOTION3]] = motion[model->window][1];
-        w->value[of[VMAF_SCORE]]   = predict(model, (const double[]){
-            w->value[of[VMAF_CAMBI]], w->value[of[VMAF_SPEED_UV]],
-            w->value[of[VMAF_ADM3]],  w->value[of[VMAF_MOTION3]],
+        p->value[of[VMAF_SAD]]     = s->motion[model->window].sad[p->segment_pos % 4];
+        p->value[of[VMAF_MOTION2]] = motion2[model->window];
+        p->value[of[VMAF_MOTION3]] = motion3[model->window];
+        p->value[of[VMAF_SCORE]]   = ff_vmaf_predict(model, (const double[]){
+            p->value[of[VMAF_CAMBI]], p->value[of[VMAF_SPEED_UV]],
+            p->value[of[VMAF_ADM3]],  p->value[of[VMAF_MOTION3]],
         });
     }
-    return ff_metric_frame(&s->log, ctx, w->frame, w->n, w->value, 1);
+    return ff_metric_frame(&s->log, ctx, p->frame, p->n, p->value, 1);
 }
 
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended)
 {
-    VMAFWaiting *w    = s->waiting;
-    const int passes  = w->run < 0;
+    VMAFPending *p     = s->pending;
+    const int bypassed = p->segment_pos < 0;
     int ret = 0;
 
-    if (!s->nb_waiting)
+    if (!s->nb_pending)
         return 0;
-    if (!passes) {
+    if (!bypassed) {
         // the frames after the first ones wait for the next
-        const int64_t last = FFMAX(w->run + 1, s->needs_window[VMAF_WINDOW_5] ? 2 : 1);
+        const int64_t last = FFMAX(p->segment_pos + 1, s->has_window_5 ? 2 : 1);
 
-        if (!ended && !s->still && s->nb_run <= last && s->waiting[s->nb_waiting - 1].run >= 0)
+        if (!ended && !s->still && s->segment_len <= last && p[s->nb_pending - 1].segment_pos >= 0)
             return 0;
-        ret = score_frame(s, ctx, w);
+        ret = score_frame(s, ctx, p);
     }
-    *frame = w->frame;
-    s->nb_waiting--;
-    memmove(w, w + 1, s->nb_waiting * sizeof(*w));
-    // still=1 makes each frame the first one: vmaf_cuda leaves sad of a window unset that is not needed
-    if (passes || s->still || ended && !s->nb_waiting)
-        s->nb_run = 0;
+    *frame = p->frame;
+    s->nb_pending--;
+    memmove(p, p + 1, s->nb_pending * sizeof(*p));
+    // still=1 makes each frame the first one: vmaf_cuda leaves the SAD of an unused window unset
+    if (bypassed || s->still || ended && !s->nb_pending)
+        s->segment_len = 0;
     if (ret < 0)
         av_frame_free(frame);
     return ret < 0 ? ret : 1;
@@ -744,13 +327,12 @@ void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended)
 {
     AVFrame *frame;
 
-    // where the output has ended early, nobody has asked for these
-    while (s->nb_waiting)
+    // after an early EOF downstream no request is pending for these frames
+    while (s->nb_pending)
         if (ff_vmaf_get(s, ctx, &frame, 1) > 0)
             av_frame_free(&frame);
     ff_metric_uninit(&s->log, ctx, s->nb_frames, ended);
-    for (int m = 0; m < FF_ARRAY_ELEMS(s->model); m++)
-        av_opt_free(&s->model[m]);
+    ff_vmaf_models_free(s->model);
     for (int i = 0; i < METRIC_MAX; i++)
         av_freep(&s->name[i]);
 }

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * What the VMAF filters share: options, models, and all that is computed of the sums over a pair of
- * pictures: features, scores, logs, and the frames that wait for the motion of the next one.
+ * Part of the VMAF filters that does not depend on where frames are: options, scores from the results
+ * of a pair, logs, and frames that wait for the motion of the next one
  */
 
 #ifndef AVFILTER_VMAF_H
@@ -36,103 +36,48 @@
 #include "avfilter.h"
 #include "luma.h"
 #include "metric.h"
-#include "vmaf_arithmetic.h"
+#include "vmaf_model.h"
 
-/// ADM's smallest picture. SpEED and CAMBI need larger ones, as the model has it.
+/// Least width and height for ADM. SpEED and CAMBI need larger pictures, depending on the model.
 #define VMAF_MIN_SIZE 33
 
 #define VMAF_MAX_DEPTH 12
 
-/// The most models of a filter.
-#define VMAF_MAX_MODELS 8
+/// Maximum of pending frames: with the five-frame window, the first two wait for the third.
+#define VMAF_MAX_PENDING 3
 
-/// Frames that wait, at most: with the five frame window, the first two wait for the third.
-#define VMAF_MAX_WAITING 3
-
-/// Contrast sensitivities, by the lines of the display and the viewing distance in its heights.
-enum VMAFCSF {
-    VMAF_CSF_3240,              ///< the product of both: 1080 at 3, 2160 at 1.5
-    VMAF_CSF_1080_5H,
-    VMAF_CSF_2160_3H,
-    VMAF_NB_CSF
+/// Features with an extractor.
+enum VMAFFeature {
+    VMAF_FEATURE_SPEED,
+    VMAF_FEATURE_CAMBI,
+    VMAF_FEATURE_ADM,
+    VMAF_FEATURE_MOTION,        ///< the last one, which still=1 leaves out
+    VMAF_NB_FEATURES
 };
 
-/// Motion to the frame before, or to the one before that.
-enum VMAFWindow {
-    VMAF_WINDOW_3,
-    VMAF_WINDOW_5,
-    VMAF_NB_WINDOWS
-};
+/// Pass of an extractor over each pair.
+typedef struct VMAFPass {
+    enum VMAFFeature feature;
+    int instance;               ///< enum VMAFPrescale, a model, enum VMAFCSF or enum VMAFWindow
+} VMAFPass;
 
-/// Sizes of chroma.
-enum VMAFPrescale {
-    VMAF_PRESCALE_1,
-    VMAF_PRESCALE_06,
-    VMAF_PRESCALE_05,
-    VMAF_NB_PRESCALES
-};
+#define VMAF_MAX_PASSES (VMAF_NB_PRESCALES + VMAF_MAX_MODELS + VMAF_NB_CSF + VMAF_NB_WINDOWS)
 
-/// The picture that was encoded, if it is not what is shown: 0 for what is.
-typedef struct VMAFCambiOptions {
-    int width, height, depth;
-} VMAFCambiOptions;
-
-#define VMAF_CHROMA 2           ///< planes
-
-/// What tells the models apart.
-typedef struct VMAFForm {
-    const char *name;           ///< in that of a model
-    enum VMAFCSF csf;
-    enum VMAFPrescale prescale;
-    const char *viewing;        ///< of ADM's names
-    double transform[3], max;
-} VMAFForm;
-
-typedef struct VMAFModel {
-    const AVClass *class;
-    // options
-    char *version;
-    char *name;                 ///< of the score
-    VMAFCambiOptions cambi;
-    int disable_clip, enable_transform;
-
-    const VMAFForm *form;
-    enum VMAFWindow window;
-    int cambi_of;               ///< the first model with the same CAMBI
-} VMAFModel;
-
-/// What a filter's CPU or GPU part hands to the shared part: what the models need of it.
-typedef struct VMAFSums {
-    VMAFADMSums adm[VMAF_NB_CSF];
+/// Results of a pair from the extractors, as far as the models need them.
+typedef struct VMAFPairResult {
+    ADMSums adm[VMAF_NB_CSF];
     double cambi[VMAF_MAX_MODELS];
-    double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< of each plane, and of both
-} VMAFSums;
+    double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< scores of U, V and both
+} VMAFPairResult;
 
-/// What is reported for each model.
-enum VMAFValue {
-    VMAF_SCORE,
-    VMAF_CAMBI,
-    VMAF_SPEED_U,
-    VMAF_SPEED_V,
-    VMAF_SPEED_UV,
-    VMAF_ADM2,
-    VMAF_AIM,
-    VMAF_ADM3,
-    VMAF_ADM_SCALE,
-    VMAF_SAD = VMAF_ADM_SCALE + VMAF_ADM_SCALES,
-    VMAF_MOTION2,
-    VMAF_MOTION3,
-    VMAF_NB_VALUES
-};
-
-/// A frame that has been measured, or one that passes.
-typedef struct VMAFWaiting {
+/// Frame that waits for its motion, or behind such a frame.
+typedef struct VMAFPending {
     AVFrame *frame;
-    uint64_t n;                 ///< its number among all frames
-    int64_t run;                ///< its number among those that follow each other, or -1
+    uint64_t n;                 ///< number among all frames
+    int64_t segment_pos;        ///< position in the segment, -1 if it is not compared
     int is_scored;
     double value[METRIC_MAX];
-} VMAFWaiting;
+} VMAFPending;
 
 typedef struct VMAFContext {
     // options
@@ -143,23 +88,24 @@ typedef struct VMAFContext {
     VMAFModel model[VMAF_MAX_MODELS];
     int nb_models;
     int needs_csf[VMAF_NB_CSF], needs_prescale[VMAF_NB_PRESCALES], needs_window[VMAF_NB_WINDOWS];
+    VMAFPass pass[VMAF_MAX_PASSES];     ///< ordered by feature and instance
+    int nb_passes;
+    int has_window_5;           ///< whether motion is measured over five frames
     ScoreMetric metric[METRIC_MAX];
-    char *name[METRIC_MAX];     ///< in libvmaf's logs
+    char *name[METRIC_MAX];     ///< names in libvmaf's logs
     int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
 
-    int width, height, depth;   ///< that are measured
-    int chroma_w, chroma_h;     ///< log2 of its steps
-    VMAFCambiPicture cambi[VMAF_MAX_MODELS];
-    VMAFSpeedPicture speed[VMAF_NB_PRESCALES];
-    VMAFADMScale adm[VMAF_NB_CSF][VMAF_ADM_SCALES];
+    int width, height, depth;   ///< size of the pictures, and bits of the samples that are compared
+    int chroma_w, chroma_h;     ///< log2 of the chroma subsampling
+    CAMBIDims cambi[VMAF_MAX_MODELS];
+    SpeedDims speed[VMAF_NB_PRESCALES];
+    ADMScale adm[VMAF_NB_CSF][ADM_SCALES];
 
-    uint64_t nb_frames;         ///< that the filter was given
-    VMAFWaiting waiting[VMAF_MAX_WAITING];
-    int nb_waiting;
-    /// Frames that follow each other, since the first or the last one that was not compared.
-    uint64_t nb_run;
-    double sad[VMAF_NB_WINDOWS][4];     ///< of the last ones of the run: number i is in i % 4
-    double last[VMAF_NB_WINDOWS];       ///< before it is averaged
+    uint64_t nb_frames;         ///< frames added so far
+    VMAFPending pending[VMAF_MAX_PENDING];
+    int nb_pending;
+    uint64_t segment_len;       ///< consecutive compared frames: the segment for motion
+    MotionState motion[VMAF_NB_WINDOWS];
 } VMAFContext;
 
 /// The options of a VMAF filter, whose context has it as member.
@@ -187,96 +133,34 @@ typedef struct VMAFContext {
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx);
 
 /**
- * Choose a model where none is given, and set up for the configured inputs. Samples of 16 bits are
- * measured as of 12, which is what NVDEC puts there.
+ * Choose a model if none is given, and set up for the configured inputs. Samples of 16 bits are read as
+ * 12 bits, which NVDEC stores in them.
  */
 int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *inputs);
 
-/// The same for pictures of another size, if the models can measure them.
+/// Set up for pictures of another size, after ff_vmaf_config().
 int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height);
 
 /**
- * Take a frame: at most VMAF_MAX_WAITING, with those that still wait.
+ * Add a frame. There must be fewer than VMAF_MAX_PENDING pending frames.
  *
- * @param sums of the pair, NULL for a frame that is not chosen
- * @param sad  absolute differences of the blurred frames of the reference, of the windows that are
- *             needed; NULL for a frame that is not compared: motion begins anew after it
+ * @param frame  frame of the main input; becomes the context's
+ * @param result results of the pair, NULL if n_subsample leaves the frame out
+ * @param sad    [VMAF_NB_WINDOWS] see ff_vmaf_motion_extract(); NULL if the frame is not compared:
+ *               motion begins anew after it
  */
-void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFSums *sums, const uint64_t *sad);
+void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad);
 
 /**
- * Get the next frame, with its score where it has one.
+ * Get the next frame, with its score if it has one.
  *
- * @param ended no frame is to come, or none that follows on these
- * @return 1 with a frame; 0 if there is none, or one that waits for the motion of the next
+ * @param ended whether the segment has ended, so that no frame waits for the next one
+ * @return 1 with a frame; 0 if there is none, or only one that waits for the motion of the next
  */
 int ff_vmaf_get(VMAFContext *s, AVFilterContext *ctx, AVFrame **frame, int ended);
 
+/// Finish the log and free the context. @param ended whether the inputs have ended
 void ff_vmaf_uninit(VMAFContext *s, AVFilterContext *ctx, int ended);
-/// @}
-
-/// @name The rest of CAMBI
-/// @{
-void ff_vmaf_cambi_reciprocals(float *dst, int window);     ///< [window * window + 1]
-
-/// The nearest of n samples for each of nb.
-void ff_vmaf_cambi_positions(int *dst, int n, int nb);
-
-/// How many of a scale's contrasts count, the largest ones, whose mean makes the score.
-int ff_vmaf_cambi_top(int nb);
-double ff_vmaf_cambi_score(const VMAFCambiPicture *s, const double mean[VMAF_CAMBI_SCALES]);
-/// @}
-
-/// @name The rest of SpEED
-/// @{
-void ff_vmaf_speed_positions(VMAFSpeedPosition *dst, int n, int nb);
-
-/// How many values are found in a plane: whether it is singular, so that there is no measure; then
-/// the contrasts of all blocks, and their entropies.
-size_t ff_vmaf_speed_size(const VMAFSpeedPicture *s);
-
-/// @param found in [VMAF_CHROMA][PAIR_NB] planes
-void ff_vmaf_speed_score(const VMAFSpeedPicture *s, const float *found,
-                         double score[VMAF_CHROMA + 1]);
-/// @}
-
-/// @name Loops of ADM, on the CPU
-/// @{
-
-/// Bytes before and after a row, which may be read and written.
-#define VMAF_PAD 64
-
-/// Rows of what coefficients are split to: the weighed parts, band by band; what both mask around a
-/// place, over the bands; and how much more at their own place.
-enum VMAFADMRow {
-    VMAF_ADM_NEAR = VMAF_ADM_PARTS * VMAF_ADM_BANDS,
-    VMAF_ADM_HERE = VMAF_ADM_NEAR + VMAF_ADM_PARTS,
-    VMAF_ADM_ROWS = VMAF_ADM_HERE + VMAF_ADM_PARTS
-};
-
-/**
- * The first ones of two are for the first scale. Rows of the bands are those of the main picture,
- * in the order of enum VMAFADMBand, then of the reference, stride elements apart. All rows but the
- * lines of frames may be read and written VMAF_PAD bytes before and after.
- */
-typedef struct VMAFADMDSP {
-    /// Filter the columns of four lines of w >= 16 samples to what is low and high. In the first
-    /// scale both are int16_t, and the shift is the depth.
-    void (*split_columns[2])(void *low, void *high, const void *const line[4], int shift, int w);
-    /// Filter a row of these: coefficient x from src[2 * x - 1] on.
-    void (*split_row[2])(int32_t *low, int32_t *high, const void *src, int shift, int w);
-    /// -1 where reference and encode point to the same side, else 0
-    void (*align_row)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
-    /// Split coefficients to the rows of enum VMAFADMRow, stride elements apart.
-    void (*part_row[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                        const int32_t *is_aligned, const uint32_t weight[VMAF_ADM_BANDS], int w);
-    /// The sum of vmaf_adm_cube().
-    uint64_t (*cube_row)(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
-                         int w);
-} VMAFADMDSP;
-
-void ff_vmaf_adm_dsp_init(VMAFADMDSP *dsp, int depth);
-void ff_vmaf_adm_dsp_init_x86(VMAFADMDSP *dsp, int depth);
 /// @}
 
 #endif /* AVFILTER_VMAF_H */

@@ -77,7 +77,7 @@
 #define GAMMA 0.035000000000000003
 #define RHO   -1.2801585513962348
 
-/// From a score and the features to their scaled values.
+/// Scaling of the score, CAMBI, SpEED chroma, ADM3 and motion3: the SVR uses slope * x + intercept.
 static const double slope[] = {
     0.012020766332648467, 0.07265168094288038, 0.03147688934068315, 4.044462665497729,
     0.06242930101138472,
@@ -87,7 +87,7 @@ static const double intercept[] = {
     -0.003051650363248205,
 };
 
-static const VMAFForm forms[] = {
+static const VMAFVariant variants[VMAF_NB_VARIANTS] = {
     { "3d0h",      VMAF_CSF_3240,    VMAF_PRESCALE_1,  "",
       { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
     { "5d0h",      VMAF_CSF_1080_5H, VMAF_PRESCALE_06, "_nvd_5",
@@ -96,7 +96,7 @@ static const VMAFForm forms[] = {
     { "1d5h_2160", VMAF_CSF_3240,    VMAF_PRESCALE_1,  "_nvd_1.5_rdh_2160", { 0, 1, 0 }, 100 },
 };
 
-/// Of one row and its factors: alpha, then CAMBI, SpEED chroma, ADM3 and motion3, scaled.
+/// Support vectors: the coefficient, then CAMBI, SpEED chroma, ADM3 and motion3, scaled.
 static const struct { double alpha, feature[4]; } support_vector[] = {
     { -4, { 0.91956722, 0.022816409, 0.99612038, 0.067144494 } },
     {  4, { 0.51490606, 0.025611773, 1, 0.067144494 } },
@@ -315,8 +315,7 @@ static const struct { double alpha, feature[4]; } support_vector[] = {
     { -4, { 0.12777214, 0.26499642, 0.66005698, 0.047238866 } },
 };
 
-/// How visible detail is, by scale: horizontal and vertical, and diagonal.
-static const float csf[VMAF_NB_CSF][2][VMAF_ADM_SCALES] = {
+const float ff_vmaf_adm_csf[VMAF_NB_CSF][2][ADM_SCALES] = {
     [VMAF_CSF_3240]    = { { 0.01183,  0.025026, 0.04295,  0.058621 },
                            { 0.004302, 0.011778, 0.023918, 0.035901 } },
     [VMAF_CSF_1080_5H] = { { 0.004212, 0.014809, 0.029642, 0.047464 },

@@ -18,32 +18,23 @@
 
 /**
  * @file
- * What C and CUDA C share: the headers of arithmetic that both include, and the
- * structs of parameters that cross from one to the other.
+ * Structs of parameters that cross from C to CUDA C: addresses on the device, and the macros of
+ * shared_arith.h.
  */
 
 #ifndef AVFILTER_CUDA_SHARED_H
 #define AVFILTER_CUDA_SHARED_H
 
-#if defined(__CUDACC__) || defined(__CUDA__)
-#define SHARED_INLINE static inline __device__ __attribute__((always_inline))
-#define UNROLL _Pragma("unroll")        ///< before a loop: keeps arrays in registers
-#define UNROLL_SOME _Pragma("unroll 8") ///< before a loop of any length: loads ahead
+#include "../shared_arith.h"
+
 /// An address on the device.
+#if defined(__CUDACC__) || defined(__CUDA__)
 #define DEVICE_PTR(type) type *
 #else
 #if !defined(__cplusplus) && __has_include(<ffnvcodec/dynlink_cuda.h>)
 #include <ffnvcodec/dynlink_cuda.h>
 #endif
-#define SHARED_INLINE static inline
-#define UNROLL
-#define UNROLL_SOME
 #define DEVICE_PTR(type) CUdeviceptr
 #endif
-
-/// The two pictures of a pair.
-enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
-
-#define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
 #endif /* AVFILTER_CUDA_SHARED_H */

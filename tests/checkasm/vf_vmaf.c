@@ -20,7 +20,10 @@
 #include <string.h>
 
 #include "checkasm.h"
-#include "libavfilter/vmaf.h"
+#include "libavfilter/vmaf_adm.h"
+#include "libavfilter/vmaf_cambi.h"
+#include "libavfilter/vmaf_integer_motion.h"
+#include "libavfilter/vmaf_speed.h"
 #include "libavutil/common.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem_internal.h"
@@ -29,14 +32,16 @@
 #define PAD       (VMAF_PAD / 4)        ///< elements before and after a row
 /// Elements of a row: of twice as many samples.
 #define STRIDE    FFALIGN(2 * MAX_WIDTH + 2 * PAD, 16)
-#define NB_BANDS  (PAIR_NB * VMAF_ADM_BANDS)
+#define NB_BANDS  (PAIR_NB * ADM_BANDS)
 
 static DECLARE_ALIGNED_32(int32_t, src)[NB_BANDS][STRIDE];
-static DECLARE_ALIGNED_32(int32_t, dst)[2][VMAF_ADM_ROWS][STRIDE];
+static DECLARE_ALIGNED_32(int32_t, dst)[2][ADM_ROWS][STRIDE];
 
 static int width, depth;
 
-/// A coefficient of so many bits: often 0 or small.
+// ---- ADM ----
+
+/// Return a coefficient of a number of bits: often 0 or small.
 static int value(int bits)
 {
     const int v = (int)rnd() >> (32 - bits);
@@ -56,7 +61,7 @@ static void set(int band, int bits, int i, int v)
     src[band][i] = av_clip(v, -max, max);
 }
 
-/// Coefficients, and those of an encode: often almost the same, or turned by one degree.
+/// Fill the bands with coefficients of both pictures: often almost the same, or turned by one degree.
 static void set_bands(int bits)
 {
     const double sine = sin(M_PI / 180), cosine = cos(M_PI / 180);
@@ -64,24 +69,24 @@ static void set_bands(int bits)
     for (int i = 0; i < STRIDE; i++) {
         const int kind = rnd() % 8, shift = rnd() % (bits > 16 ? 29 : 13);
 
-        for (int band = 0; band < VMAF_ADM_BANDS; band++) {
+        for (int band = 0; band < ADM_BANDS; band++) {
             const int v = value(bits) >> shift;
 
-            set(VMAF_ADM_BANDS + band, bits, i, v);
+            set(ADM_BANDS + band, bits, i, v);
             set(band, bits, i, kind < 3 ? v - v / (40 + (int)(rnd() % 40)) :
                                kind < 5 ? v + (kind & 1) : value(bits) >> shift);
         }
         if (kind == 5) {
-            const int h = src[VMAF_ADM_BANDS + VMAF_ADM_H][i];
-            const int v = src[VMAF_ADM_BANDS + VMAF_ADM_V][i];
+            const int h = src[ADM_BANDS + ADM_H][i];
+            const int v = src[ADM_BANDS + ADM_V][i];
 
-            set(VMAF_ADM_H, bits, i, lrint(h * cosine - v * sine));
-            set(VMAF_ADM_V, bits, i, lrint(h * sine + v * cosine));
+            set(ADM_H, bits, i, lrint(h * cosine - v * sine));
+            set(ADM_V, bits, i, lrint(h * sine + v * cosine));
         }
     }
 }
 
-/// Rows of so many elements are the same.
+/// Compare rows of width elements.
 static void compare(int nb_rows, int bytes)
 {
     for (int i = 0; i < nb_rows; i++)
@@ -89,7 +94,26 @@ static void compare(int nb_rows, int bytes)
             checkasm_fail_func("row %d of %d elements, %d bits", i, width, depth);
 }
 
-static void check_columns(const VMAFADMDSP *dsp, int is_next)
+#define ROW(type, array, i) ((type *)((array)[i] + PAD))
+#define UNPACK(...) __VA_ARGS__
+
+/// Check a function whose arguments are a row of results, others, and the width; set_up is done before
+/// each width.
+#define CHECK_ROW(func, name, type, set_up, parameters, ...)                                \
+    if (check_func(func, name)) {                                                           \
+        declare_func(void, UNPACK parameters);                                              \
+                                                                                            \
+        for (width = 1; width <= MAX_WIDTH; width++) {                                      \
+            depth = 8 + width % 3 * 2;                                                      \
+            set_up;                                                                         \
+            call_ref(ROW(type, dst[0], 0), __VA_ARGS__, width);                             \
+            call_new(ROW(type, dst[1], 0), __VA_ARGS__, width);                             \
+            compare(1, sizeof(type));                                                       \
+        }                                                                                   \
+        bench_new(ROW(type, dst[1], 0), __VA_ARGS__, 128);                                  \
+    }
+
+static void check_dwt_vertical(const ADMDSPContext *dsp, int is_next)
 {
     const void *line[4];
 
@@ -97,7 +121,7 @@ static void check_columns(const VMAFADMDSP *dsp, int is_next)
 
     for (int i = 0; i < 4; i++)
         line[i] = src[i] + PAD;
-    if (!check_func(dsp->split_columns[is_next], "vmaf_split_columns_%d_%d", is_next, depth))
+    if (!check_func(dsp->dwt_vertical[is_next], "vmaf_adm_dwt_vertical_%d_%d", is_next, depth))
         return;
     if (is_next)
         set_bands(29);
@@ -114,11 +138,11 @@ static void check_columns(const VMAFADMDSP *dsp, int is_next)
     bench_new(dst[1][0] + PAD, dst[1][1] + PAD, line, depth, 128);
 }
 
-static void check_row(const VMAFADMDSP *dsp, int is_next)
+static void check_dwt_horizontal(const ADMDSPContext *dsp, int is_next)
 {
     declare_func(void, int32_t *low, int32_t *high, const void *src, int shift, int w);
 
-    if (!check_func(dsp->split_row[is_next], "vmaf_split_row_%d", is_next))
+    if (!check_func(dsp->dwt_horizontal[is_next], "vmaf_adm_dwt_horizontal_%d", is_next))
         return;
     set_bands(29);
     for (width = 1; width <= MAX_WIDTH; width++) {
@@ -131,11 +155,11 @@ static void check_row(const VMAFADMDSP *dsp, int is_next)
     bench_new(dst[1][0] + PAD, dst[1][1] + PAD, src[0] + PAD, 16, 128);
 }
 
-static void check_align(const VMAFADMDSP *dsp)
+static void check_angle_flag(const ADMDSPContext *dsp)
 {
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
 
-    if (!check_func(dsp->align_row, "vmaf_align_row"))
+    if (!check_func(dsp->angle_flag, "vmaf_adm_angle_flag"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         set_bands(width & 1 ? 29 : 16);
@@ -146,76 +170,374 @@ static void check_align(const VMAFADMDSP *dsp)
     bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, 128);
 }
 
-static void check_parts(const VMAFADMDSP *dsp, int is_next)
+static void check_decouple(const ADMDSPContext *dsp, int is_next)
 {
     // with the last one, products are just a half of what their shift drops
-    const uint32_t weight[VMAF_ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
+    const uint32_t csf_weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
                                               is_next ? 154194000 : 32768 };
-    int32_t is_aligned[FFALIGN(MAX_WIDTH, 16)];
+    int32_t angle_flag[FFALIGN(MAX_WIDTH, 16)];
 
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                 const int32_t *is_aligned, const uint32_t *weight, int w);
+                 const int32_t *angle_flag, const uint32_t *csf_weight, int w);
 
-    if (!check_func(dsp->part_row[is_next], "vmaf_part_row_%d", is_next))
+    if (!check_func(dsp->decouple[is_next], "vmaf_adm_decouple_%d", is_next))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         set_bands(is_next ? 29 : 16);
-        for (int i = 0; i < FF_ARRAY_ELEMS(is_aligned); i++)
-            is_aligned[i] = -(int)(rnd() & 1);
-        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, width);
-        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, width);
-        compare(VMAF_ADM_ROWS, 4);
+        for (int i = 0; i < FF_ARRAY_ELEMS(angle_flag); i++)
+            angle_flag[i] = -(int)(rnd() & 1);
+        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        compare(ADM_ROWS, 4);
     }
-    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, is_aligned, weight, 128);
+    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, 128);
 }
 
-static void check_cubes(const VMAFADMDSP *dsp)
+static void check_minkowski_sum(const ADMDSPContext *dsp)
 {
     int32_t *const threshold = src[1] + PAD;
-    VMAFADMCube cube;
+    ADMCubeShifts shifts;
 
     declare_func(uint64_t, const int32_t *value, const int32_t *threshold,
-                 const VMAFADMCube *cube, int w);
+                 const ADMCubeShifts *shifts, int w);
 
-    if (!check_func(dsp->cube_row, "vmaf_cube_row"))
+    if (!check_func(dsp->minkowski_sum, "vmaf_adm_minkowski_sum"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
-        const int scale = rnd() % VMAF_ADM_SCALES, part = rnd() % VMAF_ADM_SUMS;
+        const int scale = rnd() % ADM_SCALES, part = rnd() % ADM_SUMS;
         uint64_t ref, new;
 
-        cube = vmaf_adm_cube_of(scale, part, rnd() % VMAF_ADM_BANDS, width % 12);
-        set_bands(part == VMAF_ADM_SOURCE && !scale ? 16 : 29);
+        shifts = adm_cube_shifts(scale, part, rnd() % ADM_BANDS, width % 12);
+        set_bands(part == ADM_REFERENCE && !scale ? 16 : 29);
         // many have nothing that is seen
         for (int i = 0; i < MAX_WIDTH; i++)
-            threshold[i] = part == VMAF_ADM_SOURCE ? 0 : i / 16 & 1 ? 1 << 30 >> cube.unit :
-                           (int)(rnd() % (1 << 28 >> cube.unit)) - 27;
-        ref = call_ref(src[0] + PAD, threshold, &cube, width);
-        new = call_new(src[0] + PAD, threshold, &cube, width);
+            threshold[i] = part == ADM_REFERENCE ? 0 : i / 16 & 1 ? 1 << 30 >> shifts.unit :
+                           (int)(rnd() % (1 << 28 >> shifts.unit)) - 27;
+        ref = call_ref(src[0] + PAD, threshold, &shifts, width);
+        new = call_new(src[0] + PAD, threshold, &shifts, width);
         if (ref != new)
             checkasm_fail_func("%d elements, scale %d, part %d: %"PRIu64", not %"PRIu64,
                                width, scale, part, new, ref);
     }
-    bench_new(src[0] + PAD, threshold, &cube, 128);
+    bench_new(src[0] + PAD, threshold, &shifts, 128);
 }
 
-void checkasm_check_vmaf(void)
+static void check_adm(void)
 {
     static const int depths[] = { 8, 10, 16 };
-    VMAFADMDSP dsp;
+    ADMDSPContext dsp;
 
     for (int i = 0; i < FF_ARRAY_ELEMS(depths); i++) {
         depth = depths[i];
         ff_vmaf_adm_dsp_init(&dsp, depth);
-        check_columns(&dsp, 0);
+        check_dwt_vertical(&dsp, 0);
     }
-    check_columns(&dsp, 1);
+    check_dwt_vertical(&dsp, 1);
     for (int is_next = 0; is_next < 2; is_next++)
-        check_row(&dsp, is_next);
+        check_dwt_horizontal(&dsp, is_next);
     report("wavelet");
-    check_align(&dsp);
+    check_angle_flag(&dsp);
     for (int is_next = 0; is_next < 2; is_next++)
-        check_parts(&dsp, is_next);
+        check_decouple(&dsp, is_next);
     report("parts");
-    check_cubes(&dsp);
+    set_bands(26);
+    CHECK_ROW(dsp.cm_threshold, "vmaf_adm_cm_threshold", int32_t, ,
+              (int32_t *dst, const int32_t *const cm_row[3], const int32_t *excess, int w),
+              (const int32_t *[]){ src[0] + PAD, src[1] + PAD, src[2] + PAD }, src[3] + PAD);
+    check_minkowski_sum(&dsp);
     report("sums");
+}
+
+// ---- motion ----
+
+/// Fill all rows with samples of 16 bits, up to max.
+static void set_samples(int max)
+{
+    for (int i = 0; i < sizeof(src) / 2; i++)
+        ((uint16_t *)src)[i] = rnd() % (max + 1);
+}
+
+/// Fill all rows with differences of samples.
+static void set_differences(void)
+{
+    for (int i = 0; i < sizeof(src) / 2; i++)
+        ((int16_t *)src)[i] = (int)(rnd() % (2 << depth)) - (1 << depth);
+}
+
+static void check_horizontal_sad(const MotionDSPContext *dsp)
+{
+    declare_func(uint32_t, const int32_t *src, int w);
+
+    if (!check_func(dsp->horizontal_sad, "vmaf_motion_horizontal_sad"))
+        return;
+    set_bands(17);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        uint32_t ref, new;
+
+        ref = call_ref(src[0] + PAD, width);
+        new = call_new(src[0] + PAD, width);
+        if (ref != new)
+            checkasm_fail_func("%d elements", width);
+    }
+    bench_new(src[0] + PAD, 128);
+}
+
+static void check_motion(void)
+{
+    const int16_t *row[MOTION_TAPS];
+    MotionDSPContext dsp;
+
+    ff_vmaf_motion_dsp_init(&dsp);
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp.subtract, "vmaf_motion_subtract", int16_t, ,
+              (int16_t *dst, const void *prev, const void *row, int depth, int w),
+              src[0] + PAD, src[1] + PAD, depth);
+    for (int i = 0; i < MOTION_TAPS; i++)
+        row[i] = ROW(int16_t, src, i);
+    CHECK_ROW(dsp.vertical, "vmaf_motion_vertical", int32_t, set_differences(),
+              (int32_t *dst, const int16_t *const row[MOTION_TAPS], int depth, int w), row, depth);
+    check_horizontal_sad(&dsp);
+    report("motion");
+}
+
+// ---- CAMBI ----
+
+/// Fill a row with runs of few values, many of which are masked.
+static void set_runs(uint16_t *row, int w)
+{
+    for (int x = 0, n = 0, v = 0; x < w; x++, n--) {
+        if (n <= 0) {
+            v = (rnd() % 8 ? 200 + rnd() % 12 : rnd() % 1024) | (rnd() % 4 ? CAMBI_MASKED : 0);
+            n = 1 + rnd() % (rnd() % 4 ? 4 : 90);
+        }
+        row[x] = v;
+    }
+}
+
+static void check_image_rows(const CAMBIDSPContext *dsp)
+{
+    int src_x[MAX_WIDTH];
+
+    for (int x = 0; x < MAX_WIDTH; x++)
+        src_x[x] = 3 * x / 2;
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp->source, "vmaf_cambi_source", uint16_t, ,
+              (uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w),
+              ROW(uint8_t, src, 0), width & 1 ? src_x : NULL, depth);
+    set_samples(1023);
+    CHECK_ROW(dsp->anti_dither, "vmaf_cambi_anti_dither", uint16_t, ,
+              (uint16_t *dst, const uint16_t *above, const uint16_t *below, int w),
+              ROW(uint16_t, src, 0), ROW(uint16_t, src, 1));
+    CHECK_ROW(dsp->subsample, "vmaf_cambi_subsample", uint16_t, ,
+              (uint16_t *dst, const uint16_t *src, int w), ROW(uint16_t, src, 0));
+    CHECK_ROW(dsp->mode3, "vmaf_cambi_mode3", uint16_t,
+              for (int i = 0; i < 3; i++) set_runs(ROW(uint16_t, src, i), width),
+              (uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c, int w),
+              ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), ROW(uint16_t, src, 2));
+}
+
+static void check_zero_derivative(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint8_t *nb_zero_derivative, uint8_t *zero_derivative, const uint16_t *row,
+                 const uint16_t *below, int is_inside, int w);
+
+    if (!check_func(dsp->zero_derivative, "vmaf_cambi_zero_derivative"))
+        return;
+    memset(dst, 0, sizeof(dst));
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        for (int i = 0; i < 2; i++)
+            set_runs(ROW(uint16_t, src, i), width + 1);
+        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint8_t, dst[0], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), width % 8 > 0,
+                 width);
+        call_new(ROW(uint8_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), width % 8 > 0,
+                 width);
+        compare(2, 1);
+    }
+    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint16_t, src, 0), ROW(uint16_t, src, 1), 1, 128);
+}
+
+static void check_mask(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint16_t *dst, uint8_t *mask, const uint8_t *nb_zero_derivative,
+                 uint8_t mask_index, int step, int w);
+
+    if (!check_func(dsp->mask, "vmaf_cambi_mask"))
+        return;
+    for (int i = 0; i < sizeof(src); i++)
+        ((uint8_t *)src)[i] = rnd() % (CAMBI_MASK_SIZE + 1);
+    memset(dst, 0, sizeof(dst));
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        const int step = 1 + width % 2, mask_index = 18 + rnd() % 14;
+
+        call_ref(ROW(uint16_t, dst[0], 0), ROW(uint8_t, dst[0], 1), ROW(uint8_t, src, 0), mask_index, step, width);
+        call_new(ROW(uint16_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint8_t, src, 0), mask_index, step, width);
+        compare(1, 2);
+    }
+    bench_new(ROW(uint16_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint8_t, src, 0), 24, 1, 128);
+}
+
+static void check_segment(const CAMBIDSPContext *dsp)
+{
+    declare_func(void, uint8_t *is_start, const uint16_t *row, int w);
+
+    if (!check_func(dsp->segment, "vmaf_cambi_segment"))
+        return;
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        set_runs(ROW(uint16_t, src, 0), width);
+        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint16_t, src, 0), width);
+        call_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), width);
+        if (memcmp(ROW(uint8_t, dst[0], 0), ROW(uint8_t, dst[1], 0), width + 1))
+            checkasm_fail_func("%d samples", width);
+    }
+    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), 128);
+}
+
+#define MAX_WINDOW  33
+#define HIST_STRIDE FFALIGN(MAX_WIDTH + MAX_WINDOW + 16, 32)
+
+static uint16_t hist[2][CAMBI_V_BAND_SIZE + 2 * CAMBI_NUM_DIFFS][HIST_STRIDE];
+
+static void check_hist(const CAMBIDSPContext *dsp)
+{
+    int16_t ramp[HIST_STRIDE];
+
+    declare_func(void, uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
+                 const uint8_t *is_start, int window, int sign, int w);
+
+    for (int i = 0; i < HIST_STRIDE; i++)
+        ramp[i] = i + 1;
+    memset(hist, 0, sizeof(hist));
+    if (!check_func(dsp->hist, "vmaf_cambi_hist"))
+        return;
+    for (width = 8; width <= MAX_WIDTH; width++) {
+        const int window = width % MAX_WINDOW | 1, sign = width % 3 ? 1 : -1;
+
+        set_runs(ROW(uint16_t, src, 0), width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
+        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
+        call_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
+        if (memcmp(hist[0], hist[1], sizeof(hist[0])))
+            checkasm_fail_func("%d samples, window %d", width, window);
+    }
+    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), MAX_WINDOW, 1, 128);
+}
+
+static void check_c_value(const CAMBIDSPContext *dsp)
+{
+    float factor[MAX_WIDTH + 16], reciprocal[2 * MAX_WINDOW * MAX_WINDOW + 1] = { 0 };
+
+    declare_func(int, float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
+                 const float *reciprocal, const uint16_t *row, const uint8_t *is_start, int window,
+                 int w);
+
+    if (!check_func(dsp->c_value, "vmaf_cambi_c_value"))
+        return;
+    for (int i = 1; i < FF_ARRAY_ELEMS(reciprocal); i++)
+        reciprocal[i] = 1.f / i;
+    for (int bin = 0; bin < FF_ARRAY_ELEMS(hist[0]); bin++)
+        for (int x = 0; x < HIST_STRIDE; x++)
+            hist[0][bin][x] = rnd() % 4 ? rnd() % (MAX_WINDOW * MAX_WINDOW) : 0;
+    for (width = 8; width <= MAX_WIDTH; width++) {
+        const int window = width % MAX_WINDOW | 1;
+        int nb_ref, nb_new;
+
+        set_runs(ROW(uint16_t, src, 0), width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
+        nb_ref = call_ref((float *)dst[0][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
+        nb_new = call_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
+        if (nb_ref != nb_new || memcmp(dst[0][0] + PAD, dst[1][0] + PAD, nb_ref * sizeof(float)))
+            checkasm_fail_func("%d samples, window %d", width, window);
+    }
+    bench_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal, ROW(uint16_t, src, 0),
+              ROW(uint8_t, src, 1), MAX_WINDOW, 128);
+}
+
+static void check_cambi(void)
+{
+    CAMBIDSPContext dsp;
+
+    ff_vmaf_cambi_dsp_init(&dsp);
+    check_image_rows(&dsp);
+    check_zero_derivative(&dsp);
+    check_mask(&dsp);
+    report("cambi_image");
+    check_segment(&dsp);
+    check_hist(&dsp);
+    check_c_value(&dsp);
+    report("cambi_c_values");
+}
+
+// ---- SpEED ----
+
+/// Fill a row of both results with the same floats.
+static void set_sums(void)
+{
+    for (int i = 0; i < STRIDE; i++)
+        ((float *)dst[0][0])[i] = ((float *)dst[1][0])[i] = (int)(rnd() % 4096) / 16.f - 128;
+}
+
+static void check_add_rows(const SpeedDSPContext *dsp)
+{
+    SpeedPosition src_x[MAX_WIDTH];
+
+    for (int x = 0; x < MAX_WIDTH; x++)
+        src_x[x] = (SpeedPosition){ 5 * x / 3, 5 * x / 3 + 1, (x % 9) / 9.f };
+    set_samples(UINT16_MAX);
+    CHECK_ROW(dsp->add_row, "vmaf_speed_add_row", float, set_sums(),
+              (float *sum, float tap, const uint8_t *row, int depth, int w),
+              0.107f, ROW(uint8_t, src, 0), depth);
+    CHECK_ROW(dsp->add_bilinear, "vmaf_speed_add_bilinear", float, set_sums(),
+              (float *sum, float tap, const uint8_t *a, const uint8_t *b, float weight,
+               const SpeedPosition *src_x, int depth, int w),
+              0.107f, ROW(uint8_t, src, 0), ROW(uint8_t, src, 1), 0.3f, src_x, depth);
+}
+
+#define GRID_W 43
+#define GRID_H 27
+
+static void check_plane_stats(const SpeedDSPContext *dsp)
+{
+    const SpeedDims dims = {
+        .grid_w = GRID_W, .grid_h = GRID_H, .blocks_w = GRID_W / SPEED_SIDE,
+        .nb_blocks = GRID_W / SPEED_SIDE * (GRID_H / SPEED_SIDE),
+    };
+    float grid[GRID_W * GRID_H];
+    float *const stats[2] = { (float *)dst[0][0], (float *)dst[1][0] };
+
+    declare_func(void, const SpeedDims *s, const float *grid, float *stats);
+
+    if (!check_func(dsp->plane_stats, "vmaf_speed_plane_stats"))
+        return;
+    for (int n = 0; n < 8; n++) {
+        // the first one has a singular covariance
+        for (int i = 0; i < GRID_W * GRID_H; i++)
+            grid[i] = n ? (int)(rnd() % (16 << n)) / 16.f - (1 << n >> 1) + i % n : 0;
+        memset(dst, 0, sizeof(dst));
+        call_ref(&dims, grid, stats[0]);
+        call_new(&dims, grid, stats[1]);
+        if (memcmp(stats[0], stats[1], (1 + 2 * dims.nb_blocks) * sizeof(float)) ||
+            !n != !!stats[0][0])
+            checkasm_fail_func("grid %d", n);
+    }
+    bench_new(&dims, grid, stats[1]);
+}
+
+static void check_speed(void)
+{
+    SpeedDSPContext dsp;
+
+    ff_vmaf_speed_dsp_init(&dsp);
+    check_add_rows(&dsp);
+    check_plane_stats(&dsp);
+    report("speed");
+}
+
+void checkasm_check_vmaf(void)
+{
+    check_adm();
+    check_motion();
+    check_cambi();
+    check_speed();
 }

@@ -10,7 +10,7 @@ fate-vmaf-log-memory: RUN = log_memory split,vmaf 216x216 100 1000
 fate-vmaf-log-memory: CMP = oneline
 fate-vmaf-log-memory: REF = all the same
 $(eval $(call ONELINE_TEST,vmaf-rebuild,pair_rebuild vmaf,pairs of both sizes: same))
-fate-vmaf-x87: RUN = x87 vmaf_arithmetic
+fate-vmaf-x87: RUN = x87 vmaf_ops
 fate-vmaf-x87: REF = $(SRC_PATH)/tests/ref/fate/metric-x87
 FATE_VMAF += $(addprefix fate-vmaf-,layouts log-memory rebuild x87)
 

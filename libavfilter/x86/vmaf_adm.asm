@@ -1,5 +1,5 @@
 ;*****************************************************************************
-;* Rows of ADM, of the vmaf filter
+;* Row functions of VMAF's ADM
 ;*
 ;* This file is part of FFmpeg.
 ;*
@@ -37,7 +37,7 @@ low23:     times 8 dw   7345,  -4240
 high01:    times 8 dw  -4240,  -7345
 high23:    times 8 dw  27411, -15826
 round16:   times 8 dd 1 << 15
-; part_row()
+; decouple()
 one:       times 8 dd 1
 f_one:     times 8 dd 1.0
 f_2_30:    times 8 dd 0x1.fffffcp29
@@ -54,8 +54,8 @@ mask_tap:  times 8 dd 4369
 half12:    times 8 dd 1 << 11
 half11:    times 8 dd 1 << 10
 minus3:    times 8 dd -3
-near_tap:  times 4 dq 143165577
-here_tap:  times 4 dq 286331153
+neighbour_tap:  times 4 dq 143165577
+centre_tap:  times 4 dq 286331153
 ; the first w of 8 are at 32 - 4 * w
 in_row:    times 8 dd -1
            times 8 dd 0
@@ -66,7 +66,7 @@ SECTION .text
 
 INIT_YMM avx2
 
-; ---- wavelet ----
+; ---- DWT ----
 
 %macro LOAD_LINES 0
     mov         line1q, [line0q + 1 * gprsize]
@@ -92,7 +92,7 @@ INIT_YMM avx2
 %endmacro
 
 ; The sums m6 and m7 of the products of pairs of words, m0 and m2, m4 and m5, with m13 and a shift
-%macro SPLIT_WORDS 3 ; taps, shift
+%macro FILTER_WORDS 3 ; taps, shift
     pmaddwd         m6, m0, %1
     pmaddwd         m7, m2, %2
     paddd           m6, m7
@@ -114,9 +114,9 @@ INIT_YMM avx2
     pand            %1, m15, %2
 %endmacro
 
-; void vmaf_split_columns(int16_t *low, int16_t *high, const void *const line[4], int depth, int w)
-%macro SPLIT_COLUMNS 1 ; bits
-cglobal vmaf_split_columns%1, 5, 9, 16, low, high, line0, depth, w, line1, line2, line3, x
+; void vmaf_adm_dwt_vertical(int16_t *low, int16_t *high, const void *const line[4], int depth, int w)
+%macro DWT_VERTICAL 1 ; bits
+cglobal vmaf_adm_dwt_vertical%1, 5, 9, 16, low, high, line0, depth, w, line1, line2, line3, x
     LOAD_LINES
     movd          xm14, depthd
     mova           m13, [one]
@@ -145,10 +145,10 @@ cglobal vmaf_split_columns%1, 5, 9, 16, low, high, line0, depth, w, line1, line2
     punpcklwd       m0, m0, m1
     punpckhwd       m5, m2, m3
     punpcklwd       m2, m2, m3
-    SPLIT_WORDS     m8, m9, xm14
+    FILTER_WORDS     m8, m9, xm14
     packssdw        m6, m7
     movu [lowq + xq * 2], m6
-    SPLIT_WORDS    m10, m11, xm14
+    FILTER_WORDS    m10, m11, xm14
     packssdw        m6, m7
     movu [highq + xq * 2], m6
     add             xq, 16
@@ -161,11 +161,11 @@ cglobal vmaf_split_columns%1, 5, 9, 16, low, high, line0, depth, w, line1, line2
     RET
 %endmacro
 
-SPLIT_COLUMNS 8
-SPLIT_COLUMNS 16
+DWT_VERTICAL 8
+DWT_VERTICAL 16
 
 ; Four products of quadwords
-%macro SPLIT_QWORDS 10 ; dst, temporary, 4 * src, 4 * taps
+%macro FILTER_QWORDS 10 ; dst, temporary, 4 * src, 4 * taps
     pmuldq          %1, %3, %7
     pmuldq          %2, %4, %8
     paddq           %1, %2
@@ -176,9 +176,9 @@ SPLIT_COLUMNS 16
 %endmacro
 
 ; The sums of products of the even and the odd elements
-%macro SPLIT_WIDE 5 ; dst, 4 * taps
-    SPLIT_QWORDS    m8, m9, m0, m1, m2, m3, %2, %3, %4, %5
-    SPLIT_QWORDS   m10, m9, m4, m5, m6, m7, %2, %3, %4, %5
+%macro FILTER_WIDE 5 ; dst, 4 * taps
+    FILTER_QWORDS    m8, m9, m0, m1, m2, m3, %2, %3, %4, %5
+    FILTER_QWORDS   m10, m9, m4, m5, m6, m7, %2, %3, %4, %5
     paddq           m8, m15
     paddq          m10, m15
     psrlq           m8, xm11
@@ -187,9 +187,9 @@ SPLIT_COLUMNS 16
     movu            %1, m8
 %endmacro
 
-; void vmaf_split_columns(int32_t *low, int32_t *high, const int32_t *const line[4],
-;                         int shift, int w)
-cglobal vmaf_split_columns, 5, 9, 16, low, high, line0, x, w, line1, line2, line3, t
+; void vmaf_adm_dwt_vertical(int32_t *low, int32_t *high, const int32_t *const line[4],
+;                            int shift, int w)
+cglobal vmaf_adm_dwt_vertical, 5, 9, 16, low, high, line0, x, w, line1, line2, line3, t
     LOAD_LINES
     movd          xm11, xd
     mov             td, 32
@@ -207,15 +207,15 @@ cglobal vmaf_split_columns, 5, 9, 16, low, high, line0, x, w, line1, line2, line
     psrlq      m %+ line_j, m %+ line_i, 32
 %assign line_i line_i + 1
 %endrep
-    SPLIT_WIDE [lowq + xq * 4], [tap0], m12, [tap2], m14
-    SPLIT_WIDE [highq + xq * 4], m14, [minus2], m12, [minus0]
+    FILTER_WIDE [lowq + xq * 4], [tap0], m12, [tap2], m14
+    FILTER_WIDE [highq + xq * 4], m14, [minus2], m12, [minus0]
     add             xd, 8
     cmp             xd, wd
     jl .loop
     RET
 
-; void vmaf_split_row0(int32_t *low, int32_t *high, const int16_t *src, int shift, int w)
-cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
+; void vmaf_adm_dwt_horizontal0(int32_t *low, int32_t *high, const int16_t *src, int shift, int w)
+cglobal vmaf_adm_dwt_horizontal0, 5, 5, 14, low, high, src, x, w
     LOAD_PAIRS
     mova           m13, [round16]
     xor             xd, xd
@@ -224,10 +224,10 @@ cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
     movu            m2, [srcq + xq * 4 + 2]
     movu            m4, [srcq + xq * 4 + 30]
     movu            m5, [srcq + xq * 4 + 34]
-    SPLIT_WORDS     m8, m9, 16
+    FILTER_WORDS     m8, m9, 16
     movu [lowq + xq * 4], m6
     movu [lowq + xq * 4 + mmsize], m7
-    SPLIT_WORDS    m10, m11, 16
+    FILTER_WORDS    m10, m11, 16
     movu [highq + xq * 4], m6
     movu [highq + xq * 4 + mmsize], m7
     add             xd, 16
@@ -235,21 +235,21 @@ cglobal vmaf_split_row0, 5, 5, 14, low, high, src, x, w
     jl .loop
     RET
 
-; void vmaf_split_row(int32_t *low, int32_t *high, const int32_t *src, int shift, int w)
-%macro SPLIT_ROW 3 ; low, high, src
+; void vmaf_adm_dwt_horizontal(int32_t *low, int32_t *high, const int32_t *src, int shift, int w)
+%macro DWT_HORIZONTAL 3 ; low, high, src
     movu            m0, [%3 - 4]
     movu            m1, [%3]
     movu            m2, [%3 + 4]
     movu            m3, [%3 + 8]
-    SPLIT_QWORDS    %1, m8, m0, m1, m2, m3, m10, m11, m12, m13
-    SPLIT_QWORDS    %2, m8, m0, m1, m2, m3, m13, [minus2], m11, [minus0]
+    FILTER_QWORDS    %1, m8, m0, m1, m2, m3, m10, m11, m12, m13
+    FILTER_QWORDS    %2, m8, m0, m1, m2, m3, m13, [minus2], m11, [minus0]
     paddq           %1, m14
     paddq           %2, m14
     psrlq           %1, xm15
     psrlq           %2, xm15
 %endmacro
 
-cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
+cglobal vmaf_adm_dwt_horizontal, 5, 6, 16, low, high, src, shift, w, x
     movd          xm15, shiftd
     SET_HALF       m14, xm15
     mova           m10, [tap0]
@@ -258,8 +258,8 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     mova           m13, [tap3]
     xor             xd, xd
 .loop:
-    SPLIT_ROW       m4, m6, srcq + xq * 8
-    SPLIT_ROW       m5, m7, srcq + xq * 8 + 32
+    DWT_HORIZONTAL       m4, m6, srcq + xq * 8
+    DWT_HORIZONTAL       m5, m7, srcq + xq * 8 + 32
     shufps          m4, m4, m5, q2020
     shufps          m6, m6, m7, q2020
     vpermq          m4, m4, q3120
@@ -271,10 +271,10 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     jl .loop
     RET
 
-; ---- parts ----
+; ---- decoupling ----
 
-; Add what m%1 masks to near and here; m3 is temporary
-%macro MASK0 4 ; value, near, here, band
+; Add the masking by m%1 to cm_row and to cm_centre_excess; m3 is temporary
+%macro MASK0 4 ; value, cm_row, cm_centre_excess, band
 %if %4 == 2
     paddd           %1, [half_d]
     psrad           %1, 17
@@ -318,17 +318,17 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     vpblendd        %1, %5, %1, 0xaa
 %endmacro
 
-%macro MASK 3 ; value, near, here
+%macro MASK 3 ; value, cm_row, cm_centre_excess
     pabsd           %1, %1
     psrlq           m3, %1, 32
-    UPPER_PRODUCT   m4, %1, m3, [near_tap], m5
-    UPPER_PRODUCT   m6, %1, m3, [here_tap], m5
+    UPPER_PRODUCT   m4, %1, m3, [neighbour_tap], m5
+    UPPER_PRODUCT   m6, %1, m3, [centre_tap], m5
     paddd           %2, m4
     psubd           m6, m4
     paddd           %3, m6
 %endmacro
 
-; Split a band's coefficients, m0 of the reference and m1 of the encode
+; Decouple a band's coefficients, m0 of the reference and m1 of the encode
 %macro BAND 2 ; band, whether the scale is the first
     movu            m0, [rq + strideq * %1]
     movu            m1, [eq + strideq * %1]
@@ -395,7 +395,7 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     pxor            m7, m0, m1
     psrad           m7, 31
     pandn           m6, m7, m6
-    ; what is kept, m7
+    ; restored part, m7
 %if %2
     pmulld          m7, m6, m0
     paddd           m7, [half15]
@@ -404,13 +404,13 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     mova            m7, m6
     SCALE           m7, m0, m4, m8, [q_half15], 15
 %endif
-    ; within one degree, no more than there is
+    ; within one degree, no more contrast than the reference
     pabsd           m4, m7
     pcmpgtd         m4, m3
     pand            m4, m15
     pblendvb        m7, m7, m1, m4
-    psubd           m1, m7                  ; what was added
-    vpbroadcastd    m2, [weightq + %1 * 4]
+    psubd           m1, m7                  ; additive impairment
+    vpbroadcastd    m2, [csf_weightq + %1 * 4]
 %if %2
     pmulld          m7, m2
     pmulld          m1, m2
@@ -419,7 +419,7 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
     SCALE           m1, m2, m3, m4, [q_half28], 28
 %endif
     movu [dstq   + strideq * %1], m7
-    movu [addedq + strideq * %1], m1
+    movu [additiveq + strideq * %1], m1
 %if %2
     MASK0           m7, m11, m12, %1
     MASK0           m1, m13, m14, %1
@@ -429,14 +429,14 @@ cglobal vmaf_split_row, 5, 6, 16, low, high, src, shift, w, x
 %endif
 %endmacro
 
-; void vmaf_part_row(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-;                    const int32_t *is_aligned, const uint32_t weight[3], int w)
-%macro PART_ROW 2 ; suffix, whether the scale is the first
-cglobal vmaf_part_row%1, 6, 9, 16, dst, e, stride, aligned, weight, w, r, added, stride3
+; void vmaf_adm_decouple(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
+;                        const int32_t *angle_flag, const uint32_t csf_weight[3], int w)
+%macro DECOUPLE 2 ; suffix, whether the scale is the first
+cglobal vmaf_adm_decouple%1, 6, 9, 16, dst, e, stride, aligned, csf_weight, w, r, additive, stride3
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
     lea             rq, [eq   + stride3q]
-    lea         addedq, [dstq + stride3q]
+    lea         additiveq, [dstq + stride3q]
     mova           m10, [q_half32]
 .loop:
     movu           m15, [alignedq]
@@ -451,33 +451,33 @@ cglobal vmaf_part_row%1, 6, 9, 16, dst, e, stride, aligned, weight, w, r, added,
     BAND             0, %2
     BAND             1, %2
     BAND             2, %2
-    movu [addedq + stride3q],     m11
-    movu [addedq + strideq * 4],  m13
+    movu [additiveq + stride3q],     m11
+    movu [additiveq + strideq * 4],  m13
     movu [dstq   + strideq * 8],  m12
-    movu [addedq + stride3q * 2], m14
+    movu [additiveq + stride3q * 2], m14
     add             rq, mmsize
     add             eq, mmsize
     add           dstq, mmsize
-    add         addedq, mmsize
+    add         additiveq, mmsize
     add       alignedq, mmsize
     sub             wd, 8
     jg .loop
     RET
 %endmacro
 
-PART_ROW 0, 1
-PART_ROW  , 0
+DECOUPLE 0, 1
+DECOUPLE  , 0
 
-; ---- sums ----
+; ---- Minkowski pooling ----
 
-; uint64_t vmaf_cube_row(const int32_t *value, const int32_t *threshold, const VMAFADMCube *cube,
-;                        int w)
-cglobal vmaf_cube_row, 4, 5, 16, value, threshold, cube, w, t
-    movd           xm8, [cubeq]             ; unit
-    vpbroadcastd    m9, [cubeq + 4]
+; uint64_t vmaf_adm_minkowski_sum(const int32_t *value, const int32_t *threshold,
+;                                 const ADMCubeShifts *shifts, int w)
+cglobal vmaf_adm_minkowski_sum, 4, 5, 16, value, threshold, shifts, w, t
+    movd           xm8, [shiftsq]             ; unit
+    vpbroadcastd    m9, [shiftsq + 4]
     psrlq           m9, 32                  ; round
-    movd          xm10, [cubeq + 8]         ; square_shift
-    movd          xm12, [cubeq + 12]        ; shift
+    movd          xm10, [shiftsq + 8]         ; square_shift
+    movd          xm12, [shiftsq + 12]        ; shift
     SET_HALF       m11, xm12
     pxor           m14, m14
     pxor            m0, m0
