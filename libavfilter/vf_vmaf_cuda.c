@@ -90,10 +90,58 @@ static const AVOption vmaf_cuda_options[] = {
 
 AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
-CUDA_QUEUE_PTX(vf_vmaf_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_adm_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_cambi_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_motion_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_speed_cuda);
 CUDA_QUEUE_CHECK_PARAMS(VMAFCUDAParams);
 
 // ---- kernels ----
+
+static const CUDAQueueKernel adm_kernels[] = {
+    { "vmaf_adm_first",        OFFSET(adm_first)        },
+    { "vmaf_adm_next",         OFFSET(adm_next)         },
+    { "vmaf_adm_finish",       OFFSET(adm_finish)       },
+    { NULL }
+};
+
+static const CUDAQueueKernel motion_kernels[] = {
+    { "vmaf_motion",           OFFSET(motion)           },
+    { NULL }
+};
+
+static const CUDAQueueKernel cambi_kernels[] = {
+    { "vmaf_cambi_prepare",    OFFSET(cambi_prepare)    },
+    { "vmaf_cambi_filter",     OFFSET(cambi_filter)     },
+    { "vmaf_cambi_contrast",   OFFSET(cambi_contrast)   },
+    { "vmaf_cambi_select",     OFFSET(cambi_select)     },
+    { NULL }
+};
+
+static const CUDAQueueKernel speed_kernels[] = {
+    { "vmaf_speed_blur",       OFFSET(speed_blur)       },
+    { "vmaf_speed_subtract",   OFFSET(speed_subtract)   },
+    { "vmaf_speed_covariance", OFFSET(speed_covariance) },
+    { "vmaf_speed_solve",      OFFSET(speed_solve)      },
+    { "vmaf_speed_measure",    OFFSET(speed_measure)    },
+    { NULL }
+};
+
+/// Load the kernels of the other features; the queue has loaded those of ADM.
+static int load_modules(AVFilterContext *ctx)
+{
+    const VMAFCUDAContext *s = ctx->priv;
+    const CUDAQueueModule modules[] = {
+        CUDA_QUEUE_MODULE(vf_vmaf_cambi_cuda, cambi_kernels),
+        CUDA_QUEUE_MODULE(vf_vmaf_motion_cuda, motion_kernels),
+        CUDA_QUEUE_MODULE(vf_vmaf_speed_cuda, speed_kernels),
+    };
+    int ret = 0;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(modules) && !s->speed_measure && ret >= 0; i++)
+        ret = ff_cuda_queue_load(ctx, &modules[i]);
+    return ret;
+}
 
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_blocks, int nb_threads)
 {
@@ -325,8 +373,10 @@ static int setup(AVFilterContext *ctx)
     VMAFCUDAParams *p  = &s->params;
     CUDAQueue *q       = &s->pair.queue;
     size_t images = 0, cambi = 0, grids = 0, rows;
-    int ret;
+    int ret = load_modules(ctx);
 
+    if (ret < 0)
+        return ret;
     for (int i = 1; i < ADM_SCALES; i++)
         images += image_size(&c->adm[0][i]);
     p->nb_rows = c->adm[0][0].h;
@@ -450,25 +500,8 @@ static int get_frame(AVFilterContext *ctx, AVFrame **frame, int ended)
 
 // ---- filter ----
 
-static const CUDAQueueKernel kernels[] = {
-    { "vmaf_motion",         OFFSET(motion)         },
-    { "vmaf_adm_first",      OFFSET(adm_first)      },
-    { "vmaf_adm_next",       OFFSET(adm_next)       },
-    { "vmaf_adm_finish",     OFFSET(adm_finish)     },
-    { "vmaf_cambi_prepare",  OFFSET(cambi_prepare)  },
-    { "vmaf_cambi_filter",   OFFSET(cambi_filter)   },
-    { "vmaf_cambi_contrast", OFFSET(cambi_contrast) },
-    { "vmaf_cambi_select",   OFFSET(cambi_select)   },
-    { "vmaf_speed_blur",     OFFSET(speed_blur)     },
-    { "vmaf_speed_subtract", OFFSET(speed_subtract) },
-    { "vmaf_speed_covariance", OFFSET(speed_covariance) },
-    { "vmaf_speed_solve",    OFFSET(speed_solve)    },
-    { "vmaf_speed_measure",  OFFSET(speed_measure)  },
-    { NULL }
-};
-
 static const CUDAQueueFilter filter = {
-    .module = CUDA_QUEUE_MODULE(vf_vmaf_cuda, kernels),
+    .module = CUDA_QUEUE_MODULE(vf_vmaf_adm_cuda, adm_kernels),
     .check  = check,
     .setup  = setup,
     .add    = add_pair,

@@ -60,7 +60,7 @@
 
 #define CUDA_QUEUE_MAX_MEMORY 8
 #define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
-#define CUDA_QUEUE_MAX_MODULES 3
+#define CUDA_QUEUE_MAX_MODULES 4
 #define CUDA_QUEUE_MAX_BRANCHES 3
 
 /// A kernel of a module, and where in the filter's context its address goes.
