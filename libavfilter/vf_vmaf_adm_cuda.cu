@@ -71,7 +71,7 @@ static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int 
                                      int column, int begin, int left)
 {
     typedef typename ADMSum<FIRST>::type S;
-    const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[picture][0];
+    const VMAFCUDAPlane plane = p.pair[blockIdx.y].plane[picture][0];
     const int64_t size = (int64_t)p.adm.width * p.adm.height;
     const int pitch    = FIRST ? plane.pitch : p.adm.width * (int)sizeof(T);
     const uint8_t *src = (FIRST ? plane.data :

@@ -43,7 +43,7 @@ typedef struct CambiRow {
 template<typename T>
 static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int column[4], int y)
 {
-    const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
+    const VMAFCUDAPlane plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
     const uint8_t *src = plane.data + p.line[min(y, p.cambi.height - 1)] * plane.pitch;
     uint32_t v[4];
 

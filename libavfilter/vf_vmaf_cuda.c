@@ -286,10 +286,11 @@ static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
 /// Enqueue the kernels of the batch. SpEED has few threads, which take long; CAMBI many launches.
 static int launch(AVFilterContext *ctx)
 {
-    const VMAFCUDAContext *s = ctx->priv;
+    VMAFCUDAContext *s = ctx->priv;
     const VMAFContext *c = &s->common;
     int ret = ff_cuda_queue_branch(ctx, 1);
 
+    s->params.pair = s->pair.queue.batch_args;
     for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
         ret = c->needs_prescale[i] ? launch_speed(ctx, i) : 0;
     if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
@@ -448,7 +449,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     }
     s->has_pairs = 1;
 
-    pair  = &s->params.pair[q->nb_batch];
+    pair  = ff_cuda_queue_next_args(ctx);
     *pair = (VMAFCUDAPair){
         .result    = ff_cuda_queue_next_result(ctx),
         .is_chosen = q->n % s->common.n_subsample == 0,
@@ -501,7 +502,8 @@ static int get_frame(AVFilterContext *ctx, AVFrame **frame, int ended)
 // ---- filter ----
 
 static const CUDAQueueFilter filter = {
-    .module = CUDA_QUEUE_MODULE(vf_vmaf_adm_cuda, adm_kernels),
+    .module    = CUDA_QUEUE_MODULE(vf_vmaf_adm_cuda, adm_kernels),
+    .args_size = sizeof(VMAFCUDAPair),
     .check  = check,
     .setup  = setup,
     .add    = add_pair,

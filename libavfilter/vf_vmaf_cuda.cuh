@@ -39,7 +39,9 @@
 template<typename T>
 static DEVICE_INLINE int load_sample(const VMAFCUDAPlane &p, const uint8_t *at)
 {
-    return sizeof(T) == 1 ? *at * p.factor >> 6 : *(const T *)at >> p.down & p.mask;
+    const int sample = load_global((const T *)at);
+
+    return sizeof(T) == 1 ? sample * p.factor >> 6 : sample >> p.down & p.mask;
 }
 
 static DEVICE_INLINE int get_sample(const VMAFCUDAPlane &p, int x, int y)

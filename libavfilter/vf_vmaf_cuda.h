@@ -117,7 +117,7 @@ typedef struct VMAFCUDAChroma {
 } VMAFCUDAChroma;
 
 typedef struct VMAFCUDAParams {
-    VMAFCUDAPair pair[VMAF_MAX_BATCH];
+    DEVICE_PTR(const VMAFCUDAPair) pair;        ///< [gridDim.y]
     int width, height, depth;
     DEVICE_PTR(VMAFCUDAState) state;            ///< [VMAF_MAX_BATCH]
     int result_at;                  ///< where in a pair's result this launch writes

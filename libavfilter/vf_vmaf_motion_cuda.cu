@@ -55,8 +55,8 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
 {
     __shared__ int blurred[VMAF_MOTION_TILE_H][VMAF_MOTION_THREADS];
     const VMAFCUDAPair &pair    = p.pair[blockIdx.y];
-    const VMAFCUDAPlane &now    = pair.plane[PAIR_REFERENCE][0];
-    const VMAFCUDAPlane &before = pair.before[p.window];
+    const VMAFCUDAPlane now     = pair.plane[PAIR_REFERENCE][0];
+    const VMAFCUDAPlane before  = pair.before[p.window];
     VMAFCUDAState *state = p.state + blockIdx.y;
     const int nb_tiles   = DIV_UP(p.width, VMAF_MOTION_TILE_W);
     const int left = blockIdx.x % nb_tiles * VMAF_MOTION_TILE_W;

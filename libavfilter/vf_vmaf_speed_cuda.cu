@@ -78,7 +78,7 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
     float sum = 0;
 
     if (x < w) {
-        const VMAFCUDAPlane &plane =
+        const VMAFCUDAPlane plane =
             p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
         const int sx = vmaf_mirror(x * SPEED_STEP - SPEED_TAPS / 2 +
                                    tid % SPEED_TAPS, p.speed.w);
