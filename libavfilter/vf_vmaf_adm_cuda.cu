@@ -22,53 +22,51 @@
  */
 
 #include "vf_vmaf_cuda.cuh"
-#include "vmaf_adm_ops.h"
+#include "vf_vmaf_adm_cuda.h"
 
-#define ADM_THREADS (VMAF_ADM_TILE_W * VMAF_ADM_TILE_H)
-
-/// @name Coefficients of a tile with those around it, and the columns that they are made of
+/// @name Size of a tile with the coefficients around it, and the columns of samples below them
 /// @{
-#define AROUND_W  (VMAF_ADM_TILE_W + 2)
-#define AROUND_H  (VMAF_ADM_TILE_H + 2)
-#define COLUMNS_W (2 * AROUND_W + 2)
+#define HALO_W    (ADM_TILE_W + 2)
+#define HALO_H    (ADM_TILE_H + 2)
+#define COLUMNS_W (2 * HALO_W + 2)
 /// @}
 
-/// Threads that split the columns: so many for each have a part of the rows.
+/// Threads that filter a column: each has a part of the rows.
 #define COLUMN_PARTS (ADM_THREADS / (PAIR_NB * COLUMNS_W))
-#define COLUMN_ROWS  (AROUND_H / COLUMN_PARTS)
+#define COLUMN_ROWS  (HALO_H / COLUMN_PARTS)
 
-/// What a thread block shares: 25 KB.
+/// Shared memory of a thread block: 25 KB.
 typedef struct ADMShared {
-    int2 near[AROUND_H][AROUND_W];      ///< what both parts mask around them, over the bands
-    int column[PAIR_NB][2][AROUND_H][COLUMNS_W];        ///< low, high
-    int line[2 * AROUND_H + 2];         ///< of the picture, for each that a column is made of
+    int2 cm[HALO_H][HALO_W];            ///< cm_neighbour of both parts, summed over the bands
+    int column[PAIR_NB][2][HALO_H][COLUMNS_W];  ///< vertically filtered: low, high
+    int src_row[2 * HALO_H + 2];        ///< row of the picture, for each row of a column
 } ADMShared;
 
-/// What becomes of a coefficient of each band.
+/// Coefficients at a place.
 typedef struct ADMCoefficient {
-    int source[ADM_BANDS];
-    int part[ADM_PARTS][ADM_BANDS];     ///< weighted
-    int here[ADM_PARTS];        ///< what masks at its own place is so much more
+    int reference[ADM_BANDS];
+    int part[ADM_PARTS][ADM_BANDS];     ///< weighted by the CSF
+    int cm_centre_excess[ADM_PARTS];    ///< cm_centre minus cm_neighbour, summed over the bands
 } ADMCoefficient;
 
-/// Sums of scale 0 have 32 bits.
+/// Type of the products: those of the first scale have 32 bits.
 template<bool FIRST> struct ADMSum       { typedef int64_t type; };
 template<>           struct ADMSum<true> { typedef int type; };
 
-/// The low or the high part of four samples, to which something is added for its rounding.
+/// Filter four samples by the low or the high pass; round is added before the shift.
 template<typename S>
-static DEVICE_INLINE int adm_filter(int is_high, int a, int b, int c, int d, int rest, int shift)
+static DEVICE_INLINE int dwt_filter(int is_high, int a, int b, int c, int d, int round, int shift)
 {
     const int tap[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
 
     return (S)a * tap[is_high][0] + ((S)b * tap[is_high][1] +
-           ((S)c * tap[is_high][2] + ((S)d * tap[is_high][3] + rest))) >> shift;
+           ((S)c * tap[is_high][2] + ((S)d * tap[is_high][3] + round))) >> shift;
 }
 
-/// Split a part of a column of a picture. A sample T is of a plane if the scale is the first.
+/// Filter a part of a column of a picture. In the first scale T is the type of a plane's samples.
 template<bool FIRST, typename T>
-static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int picture,
-                                     int column, int begin, int left)
+static DEVICE_INLINE void dwt_vertical_part(ADMShared &s, const ADMCUDAParams &p, int picture,
+                                            int column, int begin, int left)
 {
     typedef typename ADMSum<FIRST>::type S;
     const VMAFCUDAPlane plane = p.pair[blockIdx.y].plane[picture][0];
@@ -83,7 +81,7 @@ static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int 
 
     UNROLL
     for (int i = 0; i < 2 * COLUMN_ROWS + 2; i++) {
-        const uint8_t *at = src + (int64_t)s.line[2 * begin + i] * pitch;
+        const uint8_t *at = src + (int64_t)s.src_row[2 * begin + i] * pitch;
 
         v[i] = FIRST ? load_sample<T>(plane, at) : (int)*(const T *)at;
     }
@@ -92,13 +90,13 @@ static DEVICE_INLINE void adm_column(ADMShared &s, const VMAFCUDAParams &p, int 
         UNROLL
         for (int is_high = 0; is_high < 2; is_high++)
             s.column[picture][is_high][begin + i][column] =
-                adm_filter<S>(is_high, v[2 * i], v[2 * i + 1], v[2 * i + 2], v[2 * i + 3],
+                dwt_filter<S>(is_high, v[2 * i], v[2 * i + 1], v[2 * i + 2], v[2 * i + 3],
                               is_high ? half : half - least, shift);
 }
 
-/// Split the columns that a tile is made of.
+/// Filter the columns of a tile.
 template<bool FIRST>
-static DEVICE_INLINE void adm_columns(ADMShared &s, const VMAFCUDAParams &p, int left)
+static DEVICE_INLINE void dwt_vertical(ADMShared &s, const ADMCUDAParams &p, int left)
 {
     const int part    = threadIdx.x / (PAIR_NB * COLUMNS_W), begin = part * COLUMN_ROWS;
     const int picture = threadIdx.x / COLUMNS_W % PAIR_NB, column = threadIdx.x % COLUMNS_W;
@@ -106,94 +104,94 @@ static DEVICE_INLINE void adm_columns(ADMShared &s, const VMAFCUDAParams &p, int
     if (part >= COLUMN_PARTS)
         return;
     if (!FIRST)
-        adm_column<FIRST, int32_t>(s, p, picture, column, begin, left);
+        dwt_vertical_part<FIRST, int32_t>(s, p, picture, column, begin, left);
     else if (p.pair[blockIdx.y].plane[picture][0].size == 1)
-        adm_column<FIRST, uint8_t>(s, p, picture, column, begin, left);
+        dwt_vertical_part<FIRST, uint8_t>(s, p, picture, column, begin, left);
     else
-        adm_column<FIRST, uint16_t>(s, p, picture, column, begin, left);
+        dwt_vertical_part<FIRST, uint16_t>(s, p, picture, column, begin, left);
 }
 
-/// The low or the high part of four columns in a row.
+/// Filter four columns in a row.
 template<bool FIRST>
-static DEVICE_INLINE int adm_row(const int *row, int scale, int is_high, int x)
+static DEVICE_INLINE int dwt_horizontal(const int *row, int scale, int is_high, int x)
 {
     typedef typename ADMSum<FIRST>::type S;
     const int2 a = *(const int2 *)(row + 2 * x), b = *(const int2 *)(row + 2 * x + 2);
     const int shift = FIRST || scale % 2 == 0 ? 16 : 15;
 
-    return adm_filter<S>(is_high, a.x, a.y, b.x, b.y, 1 << shift >> 1, shift);
+    return dwt_filter<S>(is_high, a.x, a.y, b.x, b.y, 1 << shift >> 1, shift);
 }
 
-/// adm_within_1deg(), which is asked where floats do not tell.
-static DEVICE_INLINE bool adm_is_aligned(float product, float source, float encode)
+/// adm_within_1deg(), which is called only if the rounding of floats matters.
+static DEVICE_INLINE bool fast_within_1deg(float product, float reference, float encode)
 {
-    const float square = product * product, limit = ADM_COS_1DEG_SQ * source * encode;
+    const float square = product * product, limit = ADM_COS_1DEG_SQ * reference * encode;
 
     if (limit == 0 || vmaf_fabsf(square - limit) > limit * 1e-5f)
         return product >= 0 && square >= limit;
-    return adm_within_1deg(product, source, encode);
+    return adm_within_1deg(product, reference, encode);
 }
 
-/// The coefficients at column x and row y of a tile with those around it; outside of the picture,
-/// of those that stand for them.
+/// Compute the coefficients at column x and row y of a tile with its halo, mirrored outside of the
+/// picture.
 template<bool FIRST>
-static DEVICE_INLINE void adm_coefficient(ADMCoefficient &dst, ADMShared &s,
-                                          const ADMScale &adm, int x, int y, int left, int top)
+static DEVICE_INLINE void decouple(ADMCoefficient &dst, ADMShared &s, const ADMScale &adm,
+                                   int x, int y, int left, int top)
 {
     typedef typename ADMSum<FIRST>::type S;
-    int c[PAIR_NB][ADM_BANDS], near[ADM_PARTS] = { 0, 0 }, column = x, row = y;
-    bool is_aligned;
+    int c[PAIR_NB][ADM_BANDS], cm[ADM_PARTS] = { 0, 0 }, column = x, row = y;
+    bool within_1deg;
 
-    // else these are not summed
+    // otherwise no coefficient outside of the picture masks one that is pooled
     if (!adm.left || !adm.top) {
         column = adm_mirror(min(left + x - 1, adm.w), adm.w) - left + 1;
         row    = adm_mirror(min(top + y - 1, adm.h), adm.h) - top + 1;
     }
     UNROLL
     for (int i = 0; i < PAIR_NB; i++) {
-        c[i][ADM_H] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 0, column);
-        c[i][ADM_V] = adm_row<FIRST>(s.column[i][0][row], adm.scale, 1, column);
-        c[i][ADM_D] = adm_row<FIRST>(s.column[i][1][row], adm.scale, 1, column);
+        c[i][ADM_H] = dwt_horizontal<FIRST>(s.column[i][1][row], adm.scale, 0, column);
+        c[i][ADM_V] = dwt_horizontal<FIRST>(s.column[i][0][row], adm.scale, 1, column);
+        c[i][ADM_D] = dwt_horizontal<FIRST>(s.column[i][1][row], adm.scale, 1, column);
     }
     const S rh = c[PAIR_REFERENCE][ADM_H], rv = c[PAIR_REFERENCE][ADM_V];
     const S eh = c[PAIR_MAIN][ADM_H],      ev = c[PAIR_MAIN][ADM_V];
 
-    is_aligned = adm_is_aligned(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
-    dst.here[ADM_RESTORED] = dst.here[ADM_ADDITIVE] = 0;
+    within_1deg = fast_within_1deg(rh * eh + rv * ev, rh * rh + rv * rv, eh * eh + ev * ev);
+    dst.cm_centre_excess[ADM_RESTORED] = dst.cm_centre_excess[ADM_ADDITIVE] = 0;
     UNROLL
     for (int band = 0; band < ADM_BANDS; band++) {
         const int r = c[PAIR_REFERENCE][band], e = c[PAIR_MAIN][band];
-        const int kept = adm_decouple(FIRST, r, e, is_aligned);
-        const int of[ADM_PARTS] = { kept, e - kept };
+        const int restored = adm_decouple(FIRST, r, e, within_1deg);
+        const int of[ADM_PARTS] = { restored, e - restored };
 
-        dst.source[band] = r;
+        dst.reference[band] = r;
         UNROLL
         for (int part = 0; part < ADM_PARTS; part++) {
-            const int weighed = adm_csf(FIRST, of[part], adm.csf_weight[band]);
-            int around;
-            const int centre = adm_contrast_mask(FIRST, weighed, band, &around);
+            const int weighted = adm_csf(FIRST, of[part], adm.csf_weight[band]);
+            int neighbour;
+            const int centre = adm_contrast_mask(FIRST, weighted, band, &neighbour);
 
-            dst.part[part][band]  = weighed;
-            dst.here[part]       += centre - around;
-            near[part]           += around;
+            dst.part[part][band]        = weighted;
+            dst.cm_centre_excess[part] += centre - neighbour;
+            cm[part]                   += neighbour;
         }
     }
-    s.near[y][x] = { near[ADM_RESTORED], near[ADM_ADDITIVE] };
+    s.cm[y][x] = { cm[ADM_RESTORED], cm[ADM_ADDITIVE] };
 }
 
-/// Add the cubes of the coefficients at a place; those around are there.
+/// Add the cubes of the coefficients at a place, once the masking around it is known.
 template<bool FIRST>
-static DEVICE_INLINE void adm_cubes(uint64_t sum[ADM_SUMS][ADM_BANDS], const ADMShared &s,
-                                    const ADMCoefficient &c, const ADMScale &adm, int x, int y)
+static DEVICE_INLINE void minkowski_sum(uint64_t sum[ADM_SUMS][ADM_BANDS], const ADMShared &s,
+                                        const ADMCoefficient &c, const ADMScale &adm, int x, int y)
 {
-    int threshold[ADM_PARTS] = { c.here[0], c.here[1] };
+    int threshold[ADM_PARTS] = { c.cm_centre_excess[0], c.cm_centre_excess[1] };
 
     UNROLL
     for (int i = 0; i < 9; i++) {
-        const int2 near = s.near[y - 1 + i / 3][x - 1 + i % 3];
+        const int2 cm = s.cm[y - 1 + i / 3][x - 1 + i % 3];
 
-        threshold[ADM_RESTORED] += near.x;
-        threshold[ADM_ADDITIVE] += near.y;
+        threshold[ADM_RESTORED] += cm.x;
+        threshold[ADM_ADDITIVE] += cm.y;
     }
     UNROLL
     for (int band = 0; band < ADM_BANDS; band++) {
@@ -203,65 +201,64 @@ static DEVICE_INLINE void adm_cubes(uint64_t sum[ADM_SUMS][ADM_BANDS], const ADM
                                         adm_cube_shifts(!FIRST, part, band,
                                                         adm.cube_shifts[part][band].shift));
         sum[ADM_REFERENCE][band] +=
-            adm_cube(c.source[band], 0,
+            adm_cube(c.reference[band], 0,
                      FIRST ? adm_cube_shifts(0, ADM_REFERENCE, band, 0)
                            : adm.cube_shifts[ADM_REFERENCE][band]);
     }
 }
 
-/// Samples of the next scale's pictures.
+/// Store a coefficient of the low band: a sample of the next scale's pictures.
 template<bool FIRST>
-static DEVICE_INLINE void adm_store_next(const ADMShared &s, const VMAFCUDAParams &p,
-                                         int x, int y, int left, int top)
+static DEVICE_INLINE void store_band_a(const ADMShared &s, const ADMCUDAParams &p,
+                                       int x, int y, int left, int top)
 {
     UNROLL
     for (int i = 0; i < PAIR_NB; i++)
         p.next[(int64_t)(blockIdx.y * PAIR_NB + i) * p.adm.w * p.adm.h +
                (top + y - 1) * p.adm.w + left + x - 1] =
-            adm_row<FIRST>(s.column[i][0][y], p.adm.scale, 0, x);
+            dwt_horizontal<FIRST>(s.column[i][0][y], p.adm.scale, 0, x);
 }
 
 /**
- * Split a scale. A warp has a row of a tile and sums it over the tiles that its thread block takes,
- * one after the other to the right.
+ * Transform a scale and sum the cubes of its coefficients. A thread block processes ADM_TILES tiles
+ * from left to right, in which a warp has a row and sums it.
  */
 template<bool FIRST>
-static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
+static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
 {
     __shared__ ADMShared s;
     const ADMScale &adm = p.adm;
-    const int tid = threadIdx.x, x = tid % VMAF_ADM_TILE_W + 1, y = tid / VMAF_ADM_TILE_W + 1;
-    const int run     = VMAF_ADM_TILE_W * VMAF_ADM_TILES(!FIRST), nb_runs = DIV_UP(adm.w, run);
+    const int tid = threadIdx.x, x = tid % ADM_TILE_W + 1, y = tid / ADM_TILE_W + 1;
+    const int run     = ADM_TILE_W * ADM_TILES(!FIRST), nb_runs = DIV_UP(adm.w, run);
     const int begin   = blockIdx.x % nb_runs * run, end = min(begin + run, adm.w);
-    const int top     = blockIdx.x / nb_runs * VMAF_ADM_TILE_H, row = top + y - 1;
-    const bool has_rows = top < adm.bottom && top + VMAF_ADM_TILE_H > adm.top;
+    const int top     = blockIdx.x / nb_runs * ADM_TILE_H, row = top + y - 1;
+    const bool has_rows = top < adm.bottom && top + ADM_TILE_H > adm.top;
     uint64_t sum[ADM_SUMS][ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
 
-    if (tid < 2 * AROUND_H + 2)
-        s.line[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
+    if (tid < 2 * HALO_H + 2)
+        s.src_row[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
     __syncthreads();
 #pragma unroll 1
-    for (int left = begin; left < end; left += VMAF_ADM_TILE_W) {
+    for (int left = begin; left < end; left += ADM_TILE_W) {
         const int column = left + x - 1;
         ADMCoefficient c;
 
-        adm_columns<FIRST>(s, p, left);
+        dwt_vertical<FIRST>(s, p, left);
         __syncthreads();
         if (column < adm.w && row < adm.h && adm.scale + 1 < ADM_SCALES)
-            adm_store_next<FIRST>(s, p, x, y, left, top);
-        if (has_rows && left < adm.right && left + VMAF_ADM_TILE_W > adm.left) {
-            // the frame around the tile: above and below, then the sides
-            if (tid < 2 * AROUND_W + 2 * VMAF_ADM_TILE_H) {
-                const int i = tid - 2 * AROUND_W;
+            store_band_a<FIRST>(s, p, x, y, left, top);
+        if (has_rows && left < adm.right && left + ADM_TILE_W > adm.left) {
+            // the halo: above and below, then the sides
+            if (tid < 2 * HALO_W + 2 * ADM_TILE_H) {
+                const int i = tid - 2 * HALO_W;
 
-                adm_coefficient<FIRST>(c, s, adm, i < 0 ? tid % AROUND_W : i % 2 * (AROUND_W - 1),
-                                       i < 0 ? tid / AROUND_W * (AROUND_H - 1) : i / 2 + 1,
-                                       left, top);
+                decouple<FIRST>(c, s, adm, i < 0 ? tid % HALO_W : i % 2 * (HALO_W - 1),
+                                i < 0 ? tid / HALO_W * (HALO_H - 1) : i / 2 + 1, left, top);
             }
-            adm_coefficient<FIRST>(c, s, adm, x, y, left, top);
+            decouple<FIRST>(c, s, adm, x, y, left, top);
             __syncthreads();
             if (column >= adm.left && column < adm.right && row >= adm.top && row < adm.bottom)
-                adm_cubes<FIRST>(sum, s, c, adm, x, y);
+                minkowski_sum<FIRST>(sum, s, c, adm, x, y);
         }
         __syncthreads();
     }
@@ -272,8 +269,8 @@ static DEVICE_INLINE void adm_split(const VMAFCUDAParams &p)
                         min(row, p.nb_rows - 1)], sum[i / ADM_BANDS][i % ADM_BANDS]);
 }
 
-/// Round the sums of rows and add them up, for a sum of a scale each.
-static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
+/// Round and add the sums of all rows: a thread block for each sum of a scale.
+static DEVICE_INLINE void adm_finish(const ADMCUDAParams &p)
 {
     __shared__ uint64_t sum;
     const int scale = blockIdx.x / (ADM_SUMS * ADM_BANDS);
@@ -283,7 +280,7 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
 
     if (threadIdx.x == 0)
         sum = 0;
-    for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += VMAF_FINISH_THREADS) {
+    for (int i = threadIdx.x; i < DIV_UP(p.nb_rows, 1 << scale); i += ADM_FINISH_THREADS) {
         own    += adm_round_row(rows[i], p.row_shift[scale][part]);
         rows[i] = 0;
     }
@@ -296,8 +293,8 @@ static DEVICE_INLINE void adm_finish(const VMAFCUDAParams &p)
 
 extern "C" {
 
-KERNEL(vmaf_adm_first, IS_CHOSEN, adm_split<true>, ADM_THREADS)
-KERNEL(vmaf_adm_next, IS_CHOSEN, adm_split<false>, ADM_THREADS, 2)
-KERNEL(vmaf_adm_finish, IS_CHOSEN, adm_finish, VMAF_FINISH_THREADS)
+KERNEL(vmaf_adm_first, ADMCUDAParams, IS_CHOSEN, adm_transform<true>, ADM_THREADS)
+KERNEL(vmaf_adm_next, ADMCUDAParams, IS_CHOSEN, adm_transform<false>, ADM_THREADS, 2)
+KERNEL(vmaf_adm_finish, ADMCUDAParams, IS_CHOSEN, adm_finish, ADM_FINISH_THREADS)
 
 }

@@ -22,48 +22,48 @@
  */
 
 #include "vf_vmaf_cuda.cuh"
-#include "vmaf_cambi_ops.h"
+#include "vf_vmaf_cambi_cuda.h"
 
-// ---- CAMBI: pictures ----
+// ---- pictures ----
 
-/// A sample of a scale's picture: its value, and whether the mask has it.
+/// Flag of a sample of a scale's picture: the spatial mask contains it.
 #define CAMBI_MASKED 0x8000
 
-/// Rows that are loaded before they are looked at: two lanes for each.
+/// Rows that are loaded ahead: two lanes write the derivatives of each.
 #define CAMBI_AHEAD (WARP_SIZE / 4)
 
-/// Of two columns in a row of the encode and of the one after them: values, or their sums with
-/// those to their right.
-typedef struct CambiRow {
+/// Values of two columns in a row of the encode and of the next one, or their sums with the values
+/// to their right.
+typedef struct CAMBIRow {
     uint32_t two;           ///< 16 bits each
     uint32_t next;
-} CambiRow;
+} CAMBIRow;
 
-/// Load what is needed of four samples in a row. Past the edges the last one stands.
+/// Load four samples in a row. The edges are repeated.
 template<typename T>
-static DEVICE_INLINE CambiRow cambi_load(const VMAFCUDAParams &p, const int column[4], int y)
+static DEVICE_INLINE CAMBIRow cambi_load(const CAMBICUDAParams &p, const int column[4], int y)
 {
     const VMAFCUDAPlane plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
-    const uint8_t *src = plane.data + p.line[min(y, p.cambi.height - 1)] * plane.pitch;
+    const uint8_t *src = plane.data + p.src_y[min(y, p.dims.height - 1)] * plane.pitch;
     uint32_t v[4];
 
     UNROLL
     for (int i = 0; i < 4; i++)
-        v[i] = cambi_to_10bit(load_sample<T>(plane, src + column[i]), p.cambi.depth);
-    for (int i = 0; i < 3 && p.cambi.anti_dither; i++)
+        v[i] = cambi_to_10bit(load_sample<T>(plane, src + column[i]), p.dims.depth);
+    for (int i = 0; i < 3 && p.dims.anti_dither; i++)
         v[i] += v[i + 1];
     return { v[1] << 16 | v[0], v[2] };
 }
 
-/// Where the encode was dithered, the means of 2x2 samples.
-static DEVICE_INLINE CambiRow cambi_mean(bool anti_dither, const CambiRow &row, const CambiRow &below)
+/// Return the means of 2x2 samples if the anti-dithering filter is on.
+static DEVICE_INLINE CAMBIRow cambi_mean(bool anti_dither, const CAMBIRow &row, const CAMBIRow &below)
 {
     if (!anti_dither)
         return row;
     return { row.two + below.two >> 2 & 0x3fff3fff, row.next + below.next >> 2 };
 }
 
-/// Take bits from the lower and the upper half in turn.
+/// Interleave the bits of the lower and the upper half.
 static DEVICE_INLINE uint32_t interleave_bits(uint32_t x)
 {
     const uint32_t kept[] = { 0xff0000ff, 0xf00ff00f, 0xc3c3c3c3, 0x99999999 };
@@ -79,29 +79,29 @@ static DEVICE_INLINE uint32_t interleave_bits(uint32_t x)
 }
 
 /**
- * Make the picture of every sample, or every second one, and tell which samples begin no edge. A
- * lane has two columns.
+ * Write the values of all samples, or of every second one with high_res_speedup, and the bits of
+ * zero_derivative of all. A lane has two columns.
  */
 template<typename T>
-static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
+static DEVICE_INLINE void cambi_picture(const CAMBICUDAParams &p)
 {
-    const CAMBIDims &cambi = p.cambi;
+    const CAMBIDims &cambi = p.dims;
     const int nb_words = DIV_UP(cambi.width, WARP_SIZE), nb_runs = DIV_UP(nb_words, 2);
-    const int job  = blockIdx.x * VMAF_CAMBI_WARPS + threadIdx.x / WARP_SIZE;
+    const int job  = blockIdx.x * CAMBI_WARPS + threadIdx.x / WARP_SIZE;
     const int lane = threadIdx.x % WARP_SIZE, x = (job % nb_runs * WARP_SIZE + lane) * 2;
-    const int top  = job / nb_runs * VMAF_CAMBI_ROWS;
-    const int end  = min(top + VMAF_CAMBI_ROWS, cambi.height);
+    const int top  = job / nb_runs * CAMBI_ROWS;
+    const int end  = min(top + CAMBI_ROWS, cambi.height);
     const int halving = cambi.high_res_speedup, word = job % nb_runs * 2 + lane % 2;
-    uint32_t *flat  = p.flat + (int64_t)blockIdx.y * nb_words * cambi.height + word;
+    uint32_t *flat  = p.zero_derivative + (int64_t)blockIdx.y * nb_words * cambi.height + word;
     uint16_t *value = p.value + (int64_t)blockIdx.y * p.level_size + (x >> halving);
-    CambiRow row[CAMBI_AHEAD + 1], now;
+    CAMBIRow row[CAMBI_AHEAD + 1], now;
     int column[4];
 
     if (top >= end)
         return;
     UNROLL
     for (int i = 0; i < 4; i++)
-        column[i] = p.column[min(x + i, cambi.width - 1)] * sizeof(T);
+        column[i] = p.src_x[min(x + i, cambi.width - 1)] * sizeof(T);
     row[0] = cambi_load<T>(p, column, top);
     row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1);
     now    = cambi_mean(cambi.anti_dither, row[0], row[CAMBI_AHEAD]);
@@ -115,7 +115,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
         UNROLL
         for (int i = 0; i < CAMBI_AHEAD; i++) {
             const int y = begin + i;
-            const CambiRow below = cambi_mean(cambi.anti_dither, row[i], row[i + 1]);
+            const CAMBIRow below = cambi_mean(cambi.anti_dither, row[i], row[i + 1]);
             const uint32_t edges = (now.two ^ byte_perm(now.two, now.next, 0x5432)) |
                                    (now.two ^ below.two);
             const uint32_t even  = warp_ballot(x < cambi.width && !(edges & 0xffff));
@@ -134,7 +134,7 @@ static DEVICE_INLINE void cambi_picture(const VMAFCUDAParams &p)
     }
 }
 
-static DEVICE_INLINE void cambi_prepare(const VMAFCUDAParams &p)
+static DEVICE_INLINE void cambi_prepare(const CAMBICUDAParams &p)
 {
     if (p.pair[blockIdx.y].plane[PAIR_MAIN][0].size == 1)
         cambi_picture<uint8_t>(p);
@@ -142,28 +142,29 @@ static DEVICE_INLINE void cambi_prepare(const VMAFCUDAParams &p)
         cambi_picture<uint16_t>(p);
 }
 
-/// Add the bits of three words: the lower bits of the sums, and the upper ones.
+/// Add the bits of three words: return the lower bits of the sums, and set carry to the upper ones.
 static DEVICE_INLINE uint32_t add_bits(uint32_t a, uint32_t b, uint32_t c, uint32_t *carry)
 {
     *carry = (a & b) | (c & (a ^ b));
     return a ^ b ^ c;
 }
 
-/// Tell of 32 columns in a row of the encode around which enough samples begin no edge, a bit each.
-static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int y)
+/// Compute the spatial mask of 32 columns in a row of the encode: a bit each, set if more than
+/// mask_index samples of the window have a zero derivative.
+static DEVICE_INLINE uint32_t cambi_mask(const CAMBICUDAParams &p, int word, int y)
 {
-    const int nb_words = DIV_UP(p.cambi.width, WARP_SIZE);
+    const int nb_words = DIV_UP(p.dims.width, WARP_SIZE);
     uint32_t digit[6] = { 0, 0, 0, 0, 0, 0 }, is_more = 0;
 
     UNROLL
     for (int i = -CAMBI_MASK_SIZE / 2; i <= CAMBI_MASK_SIZE / 2; i++) {
-        const uint32_t *row = p.flat + (int64_t)blockIdx.y * p.cambi.height * nb_words +
+        const uint32_t *row = p.zero_derivative + (int64_t)blockIdx.y * p.dims.height * nb_words +
                               (y + i) * nb_words;
         uint32_t near[3], bits[CAMBI_MASK_SIZE], upper[3], sum[3], carry = 0;
 
         UNROLL
         for (int j = 0; j < 3; j++)
-            near[j] = y + i >= 0 && y + i < p.cambi.height && word + j > 0 &&
+            near[j] = y + i >= 0 && y + i < p.dims.height && word + j > 0 &&
                       word + j <= nb_words ? row[word + j - 1] : 0;
         UNROLL
         for (int j = 0; j < CAMBI_MASK_SIZE; j++) {
@@ -181,34 +182,34 @@ static DEVICE_INLINE uint32_t cambi_mask(const VMAFCUDAParams &p, int word, int 
     }
     UNROLL
     for (int j = 0; j < 6; j++)
-        is_more = p.cambi.mask_index >> j & 1 ? digit[j] & is_more : digit[j] | is_more;
+        is_more = p.dims.mask_index >> j & 1 ? digit[j] & is_more : digit[j] | is_more;
     return is_more;
 }
 
 /**
- * Sample the scale before, and replace what is alone among its neighbours. A thread has a part of a
- * column. The first scale is masked: a lane tells of one or two words of a row.
+ * Decimate the previous scale and apply the mode filter. A thread has a part of a column. The first
+ * scale gets the spatial mask, of which a lane computes one or two words of a row.
  */
-static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
+static DEVICE_INLINE void cambi_filter(const CAMBICUDAParams &p)
 {
-    const int step = p.scale ? 2 : 1, halving = p.cambi.high_res_speedup;
+    const int step = p.scale ? 2 : 1, halving = p.dims.high_res_speedup;
     const int src_pitch = p.level[p.scale].pitch * step, pitch = p.level[p.scale + 1].pitch;
     const int w = p.level[p.scale + 1].w, h = p.level[p.scale + 1].h;
     const int nb_columns = DIV_UP(w, WARP_SIZE) * WARP_SIZE;
-    const int job = blockIdx.x * VMAF_CAMBI_WARPS * WARP_SIZE + threadIdx.x, x = job % nb_columns;
-    const int lane = threadIdx.x % WARP_SIZE, top = job / nb_columns * VMAF_CAMBI_FILTER_ROWS;
+    const int job = blockIdx.x * CAMBI_WARPS * WARP_SIZE + threadIdx.x, x = job % nb_columns;
+    const int lane = threadIdx.x % WARP_SIZE, top = job / nb_columns * CAMBI_FILTER_ROWS;
     const bool is_edge  = x == 0 || x >= w - 1;
     const uint16_t *src = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale].at +
                           min(x, w - 1) * step;
     uint16_t *dst = p.value + (int64_t)blockIdx.y * p.level_size + p.level[p.scale + 1].at + x;
-    // samples, and the most frequent of each and those to its left and right
-    int sample[VMAF_CAMBI_FILTER_ROWS + 2], mode[VMAF_CAMBI_FILTER_ROWS + 2];
+    // samples, and the mode of each and its left and right neighbours
+    int sample[CAMBI_FILTER_ROWS + 2], mode[CAMBI_FILTER_ROWS + 2];
     uint32_t mask = 0;
 
     if (top >= h)
         return;
     UNROLL
-    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS + 2; i++) {
+    for (int i = 0; i < CAMBI_FILTER_ROWS + 2; i++) {
         const uint16_t *row = src + min(max(top + i - 1, 0), h - 1) * src_pitch;
         const int middle    = row[0] & ~CAMBI_MASKED;
 
@@ -217,16 +218,16 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
                                                        row[step] & ~CAMBI_MASKED);
     }
     if (!p.scale)
-        mask = cambi_mask(p, ((x - lane) << halving) / WARP_SIZE + lane / VMAF_CAMBI_FILTER_ROWS,
-                          (top + lane % VMAF_CAMBI_FILTER_ROWS) << halving);
+        mask = cambi_mask(p, ((x - lane) << halving) / WARP_SIZE + lane / CAMBI_FILTER_ROWS,
+                          (top + lane % CAMBI_FILTER_ROWS) << halving);
     UNROLL
-    for (int i = 0; i < VMAF_CAMBI_FILTER_ROWS; i++) {
+    for (int i = 0; i < CAMBI_FILTER_ROWS; i++) {
         const int y = top + i, bit = lane << halving;
         int value = y && y < h - 1 ? cambi_mode3(mode[i], mode[i + 1], mode[i + 2])
                                    : sample[i + 1] & ~CAMBI_MASKED;
 
         if (!p.scale)
-            value |= shuffle_from(mask, i + bit / WARP_SIZE * VMAF_CAMBI_FILTER_ROWS) >>
+            value |= shuffle_from(mask, i + bit / WARP_SIZE * CAMBI_FILTER_ROWS) >>
                      bit % WARP_SIZE << 15 & CAMBI_MASKED;
         else
             value |= sample[i + 1] & CAMBI_MASKED;
@@ -235,50 +236,51 @@ static DEVICE_INLINE void cambi_filter(const VMAFCUDAParams &p)
     }
 }
 
-// ---- CAMBI: contrasts ----
+// ---- c-values ----
 
-/// Values that are counted at a time, and of these those whose neighbours all are.
+/// Number of values in the histograms, and of those whose CAMBI_NUM_DIFFS neighbours are, too.
 #define COUNTED (2 * WARP_SIZE)
 #define CENTRAL (COUNTED - 2 * CAMBI_NUM_DIFFS)
 
-/// How often each column has each value in the window's rows. A word has four columns.
-typedef uint32_t CambiCounts[COUNTED][WARP_SIZE];
+/// Histograms of the columns over the rows of the window. Each 32-bit word packs the 8-bit counts of
+/// four columns.
+typedef uint32_t CAMBIHist[COUNTED][WARP_SIZE];
 
-/// What a warp has, which is a thread block: 9 KB.
-typedef struct CambiShared {
-    CambiCounts counts;
-    uint32_t list[4 * WARP_SIZE];       ///< of a row: values, in which of four columns, and these
-} CambiShared;
+/// Shared memory of a thread block, which is a warp: 9 KB.
+typedef struct CAMBIShared {
+    CAMBIHist hist;
+    uint32_t list[4 * WARP_SIZE];   ///< values of a row, bits of the four columns, and their lane
+} CAMBIShared;
 
 static DEVICE_INLINE int cambi_sample(uint64_t quad, int i)
 {
     return quad >> 16 * i & 0xffff;
 }
 
-/// Whether a sample counts, and is one of nb values from this on.
+/// Check that a sample is masked and is one of nb values from least on that have a c-value.
 static DEVICE_INLINE bool cambi_has(int sample, int least, int nb)
 {
     return (unsigned)sample - CAMBI_MASKED - least < (unsigned)nb &&
            (unsigned)sample - CAMBI_MASKED - CAMBI_V_BAND_BASE < CAMBI_V_BAND_SIZE;
 }
 
-/// Add four samples of a row to the counts of their columns, or take them away.
-static DEVICE_INLINE void cambi_add(CambiCounts &counts, uint64_t quad, int base, int sign)
+/// Add four samples of a row to the histograms of their columns, or subtract them.
+static DEVICE_INLINE void hist_add(CAMBIHist &hist, uint64_t quad, int base, int sign)
 {
     UNROLL
     for (int i = 0; i < 4; i++) {
         const int sample = cambi_sample(quad, i);
 
         if (cambi_has(sample, base, COUNTED))
-            atomic_add(&counts[sample - CAMBI_MASKED - base][threadIdx.x % WARP_SIZE],
+            atomic_add(&hist[sample - CAMBI_MASKED - base][threadIdx.x % WARP_SIZE],
                        (unsigned)sign << 8 * i);
     }
 }
 
-/// Values whose counts make a contrast.
+/// Number of values whose counts make a c-value.
 #define NEAR (2 * CAMBI_NUM_DIFFS + 1)
 
-/// Add up four bytes of each, to one of 32 bits or two of 16.
+/// Add the four bytes of each word to a sum of 32 bits, or two of 16.
 static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
 {
     UNROLL
@@ -289,18 +291,17 @@ static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
 }
 
 /**
- * The largest contrasts of a value in four columns in a row, of those that are counted. The window
- * of the first one is added up, in bytes as long as none overflows: it has no more than the
- * window's rows, which are at most 65. The other windows have some of the columns after it, and not
- * the same number of those at its start.
+ * Compute the c-values of a value in four columns in a row: the largest over all differences. The
+ * window of the first column is summed in bytes, which do not overflow within nb_words: a count is at
+ * most the window's height. The windows of the other columns are derived from it.
  */
-static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
-                                     const CambiCounts &counts, int value, int base, int column)
+static DEVICE_INLINE void max_c_values(float most[4], const CAMBICUDAParams &p,
+                                     const CAMBIHist &hist, int value, int base, int column)
 {
-    const int left = column - p.cambi.window / 2, right = column + p.cambi.window / 2;
-    const int first = left / 4, last = right / 4, nb_words = 255 / p.cambi.window;
+    const int left = column - p.dims.window / 2, right = column + p.dims.window / 2;
+    const int first = left / 4, last = right / 4, nb_words = 255 / p.dims.window;
     const uint32_t first_mask = ~0u << left % 4 * 8, last_mask = ~0u >> (3 - right % 4) * 8;
-    const uint32_t (*row)[WARP_SIZE] = &counts[value - base - CAMBI_NUM_DIFFS];
+    const uint32_t (*row)[WARP_SIZE] = &hist[value - base - CAMBI_NUM_DIFFS];
     unsigned nb[NEAR] = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, four[NEAR], two[2][NEAR];
 
     UNROLL
@@ -320,7 +321,7 @@ static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
     for (int j = 0; j < NEAR; j++) {
         const uint64_t out = (uint64_t)row[j][(left + 3) / 4] << 32 | row[j][first];
         const uint64_t in  = (uint64_t)row[j][(right + 3) / 4] << 32 | row[j][last];
-        // sums of the first ones in each byte
+        // prefix sums: each byte has the sum of the bytes up to it
         const uint32_t less = (uint32_t)(out >> left % 4 * 8) * 0x1010100;
         const uint32_t more = ((uint32_t)(in >> right % 4 * 8) & ~0xff) * 0x1010101;
 
@@ -353,23 +354,23 @@ static DEVICE_INLINE void cambi_most(float most[4], const VMAFCUDAParams &p,
         }
 }
 
-/// The bits of a warp's lanes below the own one.
+/// Count the bits of the lanes below the own one.
 static DEVICE_INLINE unsigned bits_below(unsigned bits)
 {
     return count_bits(bits & (1u << threadIdx.x) - 1);
 }
 
-/// Measure the contrasts of a row, of samples that have one of the central values. Those that are
-/// more than nothing are noted in any order, as they are sums.
-static DEVICE_INLINE void cambi_measure(const VMAFCUDAParams &p, CambiShared &s, int scale,
+/// Compute the c-values of the samples of a row that have one of the central values. Those above 0
+/// are stored in any order, as only their sum matters.
+static DEVICE_INLINE void measure_row(const CAMBICUDAParams &p, CAMBIShared &s, int scale,
                                         uint64_t quad, int base)
 {
     const int lane = threadIdx.x;
-    float *dst = p.contrast + (int64_t)blockIdx.y * p.nb_contrasts +
+    float *dst = p.c_value + (int64_t)blockIdx.y * p.nb_c_values +
                  p.level[scale + 1].at - p.level[1].at;
     unsigned nb = 0;
 
-    // few lanes have some, but all can measure: each value of four samples in a row once
+    // few lanes have such samples, but all share the work: a list of the distinct values of each
     UNROLL
     for (int i = 0; i < 4; i++) {
         const int sample = cambi_sample(quad, i);
@@ -390,43 +391,43 @@ static DEVICE_INLINE void cambi_measure(const VMAFCUDAParams &p, CambiShared &s,
     sync_warp();
     for (unsigned i = lane; i < nb + lane; i += WARP_SIZE) {
         const uint32_t one = s.list[min(i, nb - 1)];
-        float contrast[4];
+        float value[4];
         unsigned bits[4], nb_left = 0, at = 0;
 
-        cambi_most(contrast, p, s.counts, one >> 16, base, (one & 0xff) * 4);
+        max_c_values(value, p, s.hist, one >> 16, base, (one & 0xff) * 4);
         UNROLL
         for (int j = 0; j < 4; j++) {
-            bits[j]  = warp_ballot(i < nb && one >> (8 + j) & 1 && contrast[j] > 0);
+            bits[j]  = warp_ballot(i < nb && one >> (8 + j) & 1 && value[j] > 0);
             nb_left += count_bits(bits[j]);
         }
         if (lane == 0 && nb_left)
-            at = atomic_add(&p.state[blockIdx.y].select[scale].nb, nb_left);
+            at = atomic_add(&p.state[blockIdx.y].topk[scale].nb, nb_left);
         at = shuffle_from(at, 0);
         UNROLL
         for (int j = 0; j < 4; j++) {
             if (bits[j] >> lane & 1)
-                dst[at + bits_below(bits[j])] = contrast[j];
+                dst[at + bits_below(bits[j])] = value[j];
             at += count_bits(bits[j]);
         }
     }
     sync_warp();
 }
 
-/// Four samples of a column's rows, of a picture of h rows.
-typedef struct CambiColumn {
+/// Columns of a lane: four samples in each of the h rows of a picture.
+typedef struct CAMBIColumn {
     const uint16_t *value;
     int pitch, h;
-    uint64_t inside;            ///< those in the picture
-} CambiColumn;
+    uint64_t inside;            ///< mask of the samples inside the picture
+} CAMBIColumn;
 
-static DEVICE_INLINE uint64_t cambi_quad(const CambiColumn &c, int y)
+static DEVICE_INLINE uint64_t cambi_quad(const CAMBIColumn &c, int y)
 {
     return c.inside && y >= 0 && y < c.h ?
            *(const uint64_t *)(c.value + y * c.pitch) & c.inside : 0;
 }
 
-/// The least value from one on that a warp's columns have in some rows; none is very large.
-static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end, int from)
+/// Return the least value from one on that a warp's columns have in some rows, ~0 if there is none.
+static DEVICE_INLINE unsigned least_value(const CAMBIColumn &c, int top, int end, int from)
 {
     unsigned least = ~0u;
 
@@ -446,14 +447,13 @@ static DEVICE_INLINE unsigned cambi_least(const CambiColumn &c, int top, int end
 }
 
 /**
- * The largest contrast of each masked sample. A warp counts the values of 128 columns in the
- * window's rows, which slide down; the outer columns are only there for the windows of those
- * between. It does so again until all values have had their turn: each time those from the least
- * on that is left.
+ * Compute the c-value of each masked sample. A warp keeps histograms of 128 columns over the rows of
+ * the window, which slides down; the outer columns only belong to the windows of the inner ones. Each
+ * pass covers CENTRAL values, from the least one on that the passes before have not covered.
  */
-static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
+static DEVICE_INLINE void cambi_contrast(const CAMBICUDAParams &p)
 {
-    __shared__ CambiShared s;
+    __shared__ CAMBIShared s;
     const int lane = threadIdx.x, job = blockIdx.x;
     unsigned value = CAMBI_V_BAND_BASE;
     int scale = 0;
@@ -461,143 +461,142 @@ static DEVICE_INLINE void cambi_contrast(const VMAFCUDAParams &p)
     while (scale < CAMBI_SCALES - 1 && job >= p.first[scale + 1])
         scale++;
     const int w = p.level[scale + 1].w, h = p.level[scale + 1].h, pitch = p.level[scale + 1].pitch;
-    const int around   = p.cambi.window / 2, margin = DIV_UP(around, 4);
+    const int around   = p.dims.window / 2, margin = DIV_UP(around, 4);
     const int nb_tiles = DIV_UP(w, 4 * (WARP_SIZE - 2 * margin)), tile = job - p.first[scale];
     const int x   = 4 * (tile % nb_tiles * (WARP_SIZE - 2 * margin) - margin + lane);
-    const int top = tile / nb_tiles * VMAF_CAMBI_TILE_H, end = min(top + VMAF_CAMBI_TILE_H, h);
-    const CambiColumn column = {
+    const int top = tile / nb_tiles * CAMBI_TILE_H, end = min(top + CAMBI_TILE_H, h);
+    const CAMBIColumn column = {
         p.value + (int64_t)blockIdx.y * p.level_size + p.level[scale + 1].at + x, pitch, h,
         x < 0 || x >= w ? 0 : ~0ull >> 16 * max(x + 4 - w, 0),
     };
-    CambiColumn inner = column;
+    CAMBIColumn inner = column;
 
     if (lane < margin || lane >= WARP_SIZE - margin)
         inner.inside = 0;
-    for (; (value = cambi_least(inner, top, end, value)) < CAMBI_MASKED; value += CENTRAL) {
+    for (; (value = least_value(inner, top, end, value)) < CAMBI_MASKED; value += CENTRAL) {
         const int base  = value - CAMBI_NUM_DIFFS;
         uint64_t enters = cambi_quad(column, top - around), leaves = 0, quad = 0;
 
         for (int i = 0; i < COUNTED; i++)
-            s.counts[i][lane] = 0;
+            s.hist[i][lane] = 0;
         for (int y = top - around; y < end + around; y++) {
             const int now = y - around;
 
-            cambi_add(s.counts, enters, base, 1);
-            cambi_add(s.counts, leaves, base, -1);
+            hist_add(s.hist, enters, base, 1);
+            hist_add(s.hist, leaves, base, -1);
             // for the next row
             enters = cambi_quad(column, y + 1);
             leaves = now - around >= top - around ? cambi_quad(column, now - around) : 0;
             if (now >= top) {
                 sync_warp();
-                cambi_measure(p, s, scale, quad, base);
+                measure_row(p, s, scale, quad, base);
             }
             quad = now + 1 >= top ? cambi_quad(inner, now + 1) : 0;
         }
     }
 }
 
-// ---- CAMBI: the largest contrasts ----
+// ---- top-k pooling ----
 
-/// Contrasts that a thread looks at in a turn, and a thread block.
-#define SELECT_AHEAD 8
-#define SELECT_SHARE (SELECT_AHEAD * VMAF_SELECT_THREADS)
+/// C-values that a thread loads ahead, and those of its thread block.
+#define TOPK_AHEAD 8
+#define TOPK_SHARE (TOPK_AHEAD * CAMBI_TOPK_THREADS)
 
-/// What is less than the bits of any contrast, which are in order: none is below 0.5.
-#define SELECT_OFFSET 0x3e800000
+/// Offset of the bits of a c-value, which is 0.5 or more: they have the order of the values.
+#define TOPK_OFFSET 0x3e800000
 
-/// A contrast in 2^-24.
-static DEVICE_INLINE uint64_t select_value(int key)
+/// Return a c-value in 2^-24.
+static DEVICE_INLINE uint64_t topk_value(int key)
 {
-    const union { uint32_t i; float f; } contrast = { (uint32_t)key + SELECT_OFFSET };
+    const union { uint32_t i; float f; } c_value = { (uint32_t)key + TOPK_OFFSET };
 
-    return contrast.f * 0x1p24f;
+    return c_value.f * 0x1p24f;
 }
 
 /**
- * The mean of a scale's largest contrasts. Each launch finds a digit of the least of them, from the
- * highest on: a thread counts one digit. The last launch adds what is above the least, too; if all
- * of them count, that is its only task.
+ * Compute the mean of a scale's nb_top largest c-values by a radix select: each launch finds a digit
+ * of the threshold, the highest first, by a histogram with a bin for each thread. The last launch
+ * also sums the c-values above the threshold, or all if there are no more than nb_top.
  */
-static DEVICE_INLINE void cambi_select(const VMAFCUDAParams &p)
+static DEVICE_INLINE void cambi_select(const CAMBICUDAParams &p)
 {
-    __shared__ uint32_t nb_of[VMAF_SELECT_THREADS];
-    const int scale = blockIdx.x / VMAF_SELECT_BLOCKS, tid = threadIdx.x, nb_top = p.top[scale];
-    const uint32_t *contrast = (const uint32_t *)p.contrast +
-                               (int64_t)blockIdx.y * p.nb_contrasts +
-                               p.level[scale + 1].at - p.level[1].at;
-    VMAFCUDASelect *select = &p.state[blockIdx.y].select[scale];
-    uint32_t *nb_of_all = &p.state[blockIdx.y].nb_of[scale][tid];
-    const bool is_end   = p.digit == VMAF_SELECT_DIGITS - 1;
-    const int shift     = (VMAF_SELECT_DIGITS - 1 - p.digit) * VMAF_SELECT_BITS;
-    const int nb = select->nb, least = select->least, block = blockIdx.x % VMAF_SELECT_BLOCKS;
-    const int nb_blocks = max(1, min(nb / SELECT_SHARE, VMAF_SELECT_BLOCKS));
-    uint32_t rest = nb_top - select->nb_above, above = 0;
-    uint64_t sum  = 0;
+    __shared__ uint32_t hist[CAMBI_TOPK_THREADS];
+    const int scale = blockIdx.x / CAMBI_TOPK_BLOCKS, tid = threadIdx.x, nb_top = p.nb_top[scale];
+    const uint32_t *c_value = (const uint32_t *)p.c_value + (int64_t)blockIdx.y * p.nb_c_values +
+                              p.level[scale + 1].at - p.level[1].at;
+    CAMBITopK *topk = &p.state[blockIdx.y].topk[scale];
+    uint32_t *hist_all  = &p.state[blockIdx.y].hist[scale][tid];
+    const bool is_end   = p.digit == CAMBI_TOPK_DIGITS - 1;
+    const int shift     = (CAMBI_TOPK_DIGITS - 1 - p.digit) * CAMBI_TOPK_BITS;
+    const int nb = topk->nb, threshold = topk->threshold, block = blockIdx.x % CAMBI_TOPK_BLOCKS;
+    const int nb_blocks = max(1, min(nb / TOPK_SHARE, CAMBI_TOPK_BLOCKS));
+    uint32_t nb_remaining = nb_top - topk->nb_above, above = 0;
+    uint64_t sum = 0;
 
     if (block >= nb_blocks || nb <= nb_top && !is_end)
         return;
-    nb_of[tid] = 0;
+    hist[tid] = 0;
     __syncthreads();
-    for (int begin = block * SELECT_SHARE; begin < nb; begin += nb_blocks * SELECT_SHARE) {
-        int key[SELECT_AHEAD];
+    for (int begin = block * TOPK_SHARE; begin < nb; begin += nb_blocks * TOPK_SHARE) {
+        int key[TOPK_AHEAD];
 
         UNROLL
-        for (int i = 0; i < SELECT_AHEAD; i++) {
-            const int at = begin + i * VMAF_SELECT_THREADS + tid;
+        for (int i = 0; i < TOPK_AHEAD; i++) {
+            const int at = begin + i * CAMBI_TOPK_THREADS + tid;
 
-            key[i] = at < nb ? (int)contrast[at] - SELECT_OFFSET : -1;
+            key[i] = at < nb ? (int)c_value[at] - TOPK_OFFSET : -1;
         }
         UNROLL
-        for (int i = 0; i < SELECT_AHEAD; i++) {
-            // of those with the known digits
-            const int digit      = (key[i] >> shift) - (least >> shift);
-            const bool is_one    = digit >= 0 && digit < VMAF_SELECT_THREADS;
+        for (int i = 0; i < TOPK_AHEAD; i++) {
+            // in the range of a digit if the higher digits are those of the threshold
+            const int digit      = (key[i] >> shift) - (threshold >> shift);
+            const bool is_one    = digit >= 0 && digit < CAMBI_TOPK_THREADS;
             const unsigned lanes = warp_ballot(is_one);
-            // many are alike
+            // many are the same: one lane counts for all
             const int first      = WARP_SIZE - 1 - count_leading_zeros(lanes);
             const int common     = shuffle_from(digit, max(first, 0));
             const unsigned alike = warp_ballot(is_one && digit == common);
 
             if (is_one && (digit != common || tid % WARP_SIZE == first))
-                atomic_add(&nb_of[digit], digit == common ? count_bits(alike) : 1);
-            if (is_end && digit >= VMAF_SELECT_THREADS)
-                sum += select_value(key[i]);
+                atomic_add(&hist[digit], digit == common ? count_bits(alike) : 1);
+            if (is_end && digit >= CAMBI_TOPK_THREADS)
+                sum += topk_value(key[i]);
         }
     }
     __syncthreads();
-    if (nb_of[tid])
-        atomic_add(nb_of_all, nb_of[tid]);
+    if (hist[tid])
+        atomic_add(hist_all, hist[tid]);
     if (is_end)
-        add_sum(&select->sum, sum);
-    if (!is_last(&select->nb_done, nb_blocks))
+        add_sum(&topk->sum, sum);
+    if (!is_last(&topk->nb_done, nb_blocks))
         return;
-    nb_of[tid] = load_relaxed(nb_of_all);
-    *nb_of_all = 0;
+    hist[tid] = load_relaxed(hist_all);
+    *hist_all = 0;
     __syncthreads();
-    for (int i = tid + 1; i < VMAF_SELECT_THREADS; i++)
-        above += nb_of[i];
-    if (above < rest && above + nb_of[tid] >= rest) {
-        select->least     = least + (tid << shift);
-        select->nb_above += above;
+    for (int i = tid + 1; i < CAMBI_TOPK_THREADS; i++)
+        above += hist[i];
+    if (above < nb_remaining && above + hist[tid] >= nb_remaining) {
+        topk->threshold    = threshold + (tid << shift);
+        topk->nb_above    += above;
     }
     if (!is_end)
         return;
-    sum = select_value(least + tid) * min(nb_of[tid], max(rest, above) - above);
-    add_sum(&select->sum, sum);
+    sum = topk_value(threshold + tid) * min(hist[tid], max(nb_remaining, above) - above);
+    add_sum(&topk->sum, sum);
     __syncthreads();
     if (tid == 0) {
         double *mean = (double *)(p.pair[blockIdx.y].result + p.result_at) + scale;
 
-        *mean   = load_relaxed(&select->sum) * 0x1p-24 / nb_top;
-        *select = VMAFCUDASelect();
+        *mean   = load_relaxed(&topk->sum) * 0x1p-24 / nb_top;
+        *topk   = CAMBITopK();
     }
 }
 
 extern "C" {
 
-KERNEL(vmaf_cambi_prepare, IS_CHOSEN, cambi_prepare, VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_filter, IS_CHOSEN, cambi_filter, VMAF_CAMBI_WARPS * WARP_SIZE)
-KERNEL(vmaf_cambi_contrast, IS_CHOSEN, cambi_contrast, WARP_SIZE)
-KERNEL(vmaf_cambi_select, IS_CHOSEN, cambi_select, VMAF_SELECT_THREADS)
+KERNEL(vmaf_cambi_prepare, CAMBICUDAParams, IS_CHOSEN, cambi_prepare, CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_filter, CAMBICUDAParams, IS_CHOSEN, cambi_filter, CAMBI_WARPS * WARP_SIZE)
+KERNEL(vmaf_cambi_contrast, CAMBICUDAParams, IS_CHOSEN, cambi_contrast, WARP_SIZE)
+KERNEL(vmaf_cambi_select, CAMBICUDAParams, IS_CHOSEN, cambi_select, CAMBI_TOPK_THREADS)
 
 }

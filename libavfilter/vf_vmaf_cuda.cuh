@@ -18,14 +18,14 @@
 
 /**
  * @file
- * What the kernels of VMAF v1's features share. blockIdx.y is the pair.
+ * Common code of the kernels of VMAF v1's features. blockIdx.y is the pair.
  *
- * A launch measures all pairs by one form of a feature: a contrast sensitivity of ADM, a window of
- * motion, a picture of CAMBI, a size of chroma. What needs a power is left to the host, which gets
- * sums. Sums of integers have no order; those of floats are made by one thread each, in the order
- * of the CPU.
+ * A launch extracts one variant of a feature from all pairs: a contrast sensitivity of ADM, a window
+ * of motion, a picture of CAMBI, a prescaled size of chroma. Powers are left to the host, which gets
+ * sums. Sums of integers are added in any order, sums of floats by one thread each in the order of
+ * the CPU.
  *
- * Times are in doc/benchmarks.md. Sizes of tiles and runs were chosen by them, on an H100.
+ * Times are in doc/benchmarks.md; they chose the sizes of tiles and runs, on an H100.
  */
 
 #ifndef AVFILTER_VMAF_CUDA_CUH
@@ -35,7 +35,7 @@
 #include "vf_vmaf_cuda.h"
 #include "vmaf_ops.h"
 
-/// A sample at an address in a plane whose samples have sizeof(T) bytes.
+/// Load a sample of a plane whose samples have sizeof(T) bytes.
 template<typename T>
 static DEVICE_INLINE int load_sample(const VMAFCUDAPlane &p, const uint8_t *at)
 {
@@ -51,7 +51,7 @@ static DEVICE_INLINE int get_sample(const VMAFCUDAPlane &p, int x, int y)
     return p.size == 1 ? load_sample<uint8_t>(p, at) : load_sample<uint16_t>(p, at);
 }
 
-/// The index that stands for i: where it is beyond last - i, that one. Far outside any does.
+/// Mirror an index at 0 and at last / 2. Indices far outside are clamped: their samples are not used.
 static DEVICE_INLINE int mirror(int i, int last)
 {
     return max(min(vmaf_abs(i), last - vmaf_abs(i)), 0);
@@ -65,7 +65,8 @@ static DEVICE_INLINE void add_sum(uint64_t *dst, uint64_t value)
         atomic_add64(dst, value);
 }
 
-/// Whether all other thread blocks have come here; all threads call it after their last writes.
+/// Return whether this thread block is the last to get here. All threads call it after their last
+/// writes, which the last thread block sees.
 static DEVICE_INLINE bool is_last(uint32_t *nb_done, unsigned nb_blocks)
 {
     __shared__ bool last;
@@ -83,13 +84,12 @@ static DEVICE_INLINE bool is_last(uint32_t *nb_done, unsigned nb_blocks)
 }
 
 /// Declare a kernel that runs for the pairs that need it.
-#define KERNEL(name, is_needed, function, ...)                          \
-__global__ void __launch_bounds__(__VA_ARGS__) name(VMAFCUDAParams p)   \
+#define KERNEL(name, params, is_needed, function, ...)                  \
+__global__ void __launch_bounds__(__VA_ARGS__) name(params p)           \
 {                                                                       \
     if (is_needed)                                                      \
         function(p);                                                    \
 }
-#define IS_CHOSEN  p.pair[blockIdx.y].is_chosen
-#define HAS_BEFORE p.pair[blockIdx.y].before[p.window].data
+#define IS_CHOSEN p.pair[blockIdx.y].is_chosen
 
 #endif /* AVFILTER_VMAF_CUDA_CUH */

@@ -22,59 +22,58 @@
  */
 
 #include "vf_vmaf_cuda.cuh"
-#include "vmaf_motion_ops.h"
+#include "vf_vmaf_motion_cuda.h"
 
-/// Blur the differences of two frames down the columns of a tile and two on each side, of which a
+/// Filter the differences of two frames vertically, for the columns of a tile and two on each side: a
 /// thread has one.
 template<typename T>
-static DEVICE_INLINE void blur_columns(int (*dst)[VMAF_MOTION_THREADS], const VMAFCUDAParams &p,
-                                       const VMAFCUDAPlane &now, const VMAFCUDAPlane &before,
-                                       int left, int top)
+static DEVICE_INLINE void filter_columns(int (*dst)[MOTION_THREADS], const MotionCUDAParams &p,
+                                         const VMAFCUDAPlane &cur, const VMAFCUDAPlane &prev,
+                                         int left, int top)
 {
     const int x = mirror(left + (int)threadIdx.x - 2, 2 * (p.width - 1));
-    const uint8_t *a = before.data + x * sizeof(T), *b = now.data + x * sizeof(T);
+    const uint8_t *a = prev.data + x * sizeof(T), *b = cur.data + x * sizeof(T);
     int d[MOTION_TAPS];
 
     UNROLL
-    for (int i = 0; i < VMAF_MOTION_TILE_H + MOTION_TAPS - 1; i++) {
+    for (int i = 0; i < MOTION_TILE_H + MOTION_TAPS - 1; i++) {
         const int y = mirror(top + i - 2, 2 * (p.height - 1));
 
         UNROLL
         for (int j = 0; j < MOTION_TAPS - 1; j++)
             d[j] = d[j + 1];
-        d[4] = load_sample<T>(before, a + y * before.pitch) -
-               load_sample<T>(now, b + y * now.pitch);
+        d[4] = load_sample<T>(prev, a + y * prev.pitch) - load_sample<T>(cur, b + y * cur.pitch);
         if (i >= MOTION_TAPS - 1)
             dst[i - MOTION_TAPS + 1][threadIdx.x] =
                 motion_filter_vertical(d[0], d[1], d[2], d[3], d[4], p.depth);
     }
 }
 
-/// Differences of the blurred reference to one of its frames before.
-static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
+/// Compute the SAD of the filtered reference and one of its previous frames.
+static DEVICE_INLINE void motion_extract(const MotionCUDAParams &p)
 {
-    __shared__ int blurred[VMAF_MOTION_TILE_H][VMAF_MOTION_THREADS];
-    const VMAFCUDAPair &pair    = p.pair[blockIdx.y];
-    const VMAFCUDAPlane now     = pair.plane[PAIR_REFERENCE][0];
-    const VMAFCUDAPlane before  = pair.before[p.window];
-    VMAFCUDAState *state = p.state + blockIdx.y;
-    const int nb_tiles   = DIV_UP(p.width, VMAF_MOTION_TILE_W);
-    const int left = blockIdx.x % nb_tiles * VMAF_MOTION_TILE_W;
-    const int top  = blockIdx.x / nb_tiles * VMAF_MOTION_TILE_H;
-    // of four columns a thread
+    __shared__ int filtered[MOTION_TILE_H][MOTION_THREADS];
+    const VMAFCUDAPair &pair = p.pair[blockIdx.y];
+    const VMAFCUDAPlane cur  = pair.plane[PAIR_REFERENCE][0];
+    const VMAFCUDAPlane prev = pair.before[p.window];
+    MotionCUDAState *state   = p.state + blockIdx.y;
+    const int nb_tiles = DIV_UP(p.width, MOTION_TILE_W);
+    const int left = blockIdx.x % nb_tiles * MOTION_TILE_W;
+    const int top  = blockIdx.x / nb_tiles * MOTION_TILE_H;
+    // a thread filters four columns horizontally
     const int column = threadIdx.x % WARP_SIZE * 4, nb_columns = min(p.width - left - column, 4);
     uint32_t sum = 0;
 
-    if (now.size == 1)
-        blur_columns<uint8_t>(blurred, p, now, before, left, top);
+    if (cur.size == 1)
+        filter_columns<uint8_t>(filtered, p, cur, prev, left, top);
     else
-        blur_columns<uint16_t>(blurred, p, now, before, left, top);
+        filter_columns<uint16_t>(filtered, p, cur, prev, left, top);
     __syncthreads();
-    if (column < VMAF_MOTION_TILE_W) {
-        for (int row = threadIdx.x / WARP_SIZE; row < min(VMAF_MOTION_TILE_H, p.height - top);
-             row += VMAF_MOTION_THREADS / WARP_SIZE) {
-            const int4 a = *(const int4 *)&blurred[row][column];
-            const int4 b = *(const int4 *)&blurred[row][column + 4];
+    if (column < MOTION_TILE_W) {
+        for (int row = threadIdx.x / WARP_SIZE; row < min(MOTION_TILE_H, p.height - top);
+             row += MOTION_THREADS / WARP_SIZE) {
+            const int4 a = *(const int4 *)&filtered[row][column];
+            const int4 b = *(const int4 *)&filtered[row][column + 4];
             const int v[] = { a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w };
 
             UNROLL
@@ -90,8 +89,10 @@ static DEVICE_INLINE void measure_motion(const VMAFCUDAParams &p)
     }
 }
 
+#define HAS_PREV p.pair[blockIdx.y].before[p.window].data
+
 extern "C" {
 
-KERNEL(vmaf_motion, HAS_BEFORE, measure_motion, VMAF_MOTION_THREADS)
+KERNEL(vmaf_motion, MotionCUDAParams, HAS_PREV, motion_extract, MOTION_THREADS)
 
 }

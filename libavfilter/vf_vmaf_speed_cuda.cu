@@ -29,34 +29,34 @@
 #define SPEED_JOIN_LANES(bits) warp_ballot(bits)
 
 #include "vf_vmaf_cuda.cuh"
-#include "vmaf_speed_ops.h"
+#include "vf_vmaf_speed_cuda.h"
 
 #define BLOCK SPEED_BLOCK
 
-/// One of the two forms of the grids of all pictures of a pair, as the planes of chroma have them.
-static DEVICE_INLINE float *speed_grid(const VMAFCUDAParams &p, int form, int picture)
+/// Return the blurred grid of a plane (0), or the differences from its local mean (1).
+static DEVICE_INLINE float *speed_grid(const SpeedCUDAParams &p, int is_difference, int plane)
 {
-    const int64_t size = (int64_t)p.speed.grid_w * p.speed.grid_h;
+    const int64_t size = (int64_t)p.dims.grid_w * p.dims.grid_h;
 
-    return p.grid + ((form * VMAF_MAX_BATCH + blockIdx.y) * 2 * PAIR_NB + picture) * size;
+    return p.grid + ((is_difference * gridDim.y + blockIdx.y) * SPEED_PLANES + plane) * size;
 }
 
-/// What is made of a plane.
-static DEVICE_INLINE VMAFCUDAChroma *speed_chroma(const VMAFCUDAParams &p, int picture)
+/// Return the statistics of a plane.
+static DEVICE_INLINE SpeedCUDAPlane *speed_plane(const SpeedCUDAParams &p, int plane)
 {
-    return p.chroma + blockIdx.y * 2 * PAIR_NB + picture;
+    return p.plane + blockIdx.y * SPEED_PLANES + plane;
 }
 
-/// Columns or rows of blocks, also of those that overlap, by those of blocks that do not.
+/// Number of overlapping blocks in a row or column with n blocks that do not overlap.
 #define OVERLAPPING(n) (((n) - 1) * SPEED_SIDE + 1)
 
-static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAPlane &plane,
+static DEVICE_INLINE float speed_sample(const SpeedCUDAParams &p, const VMAFCUDAPlane &plane,
                                         int x, int y)
 {
-    if (!p.speed.is_scaled)
+    if (!p.dims.is_scaled)
         return speed_center(get_sample(plane, x, y), p.depth);
 
-    const SpeedPosition &column = p.speed_column[x], &line = p.speed_line[y];
+    const SpeedPosition &column = p.src_x[x], &line = p.src_y[y];
 
     return speed_bilinear(
         column.weight, line.weight,
@@ -66,14 +66,14 @@ static DEVICE_INLINE float speed_sample(const VMAFCUDAParams &p, const VMAFCUDAP
         speed_center(get_sample(plane, column.after,  line.after),  p.depth));
 }
 
-/// Blur chroma, of which only the samples of the grid are made: a thread block has some of a row.
-static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
+/// Blur chroma and decimate it to the grid: a thread block has a part of a row.
+static DEVICE_INLINE void speed_blur(const SpeedCUDAParams &p)
 {
-    __shared__ float column[VMAF_BLUR_THREADS];
+    __shared__ float column[SPEED_BLUR_THREADS];
     const float tap[SPEED_TAPS] = SPEED_BLUR;
-    const int tid = threadIdx.x, w = p.speed.grid_w, nb_runs = DIV_UP(w, VMAF_BLUR_RUN);
-    const int row = blockIdx.x / nb_runs, picture = row / p.speed.grid_h;
-    const int left = blockIdx.x % nb_runs * VMAF_BLUR_RUN, y = row % p.speed.grid_h;
+    const int tid = threadIdx.x, w = p.dims.grid_w, nb_runs = DIV_UP(w, SPEED_BLUR_RUN);
+    const int row = blockIdx.x / nb_runs, picture = row / p.dims.grid_h;
+    const int left = blockIdx.x % nb_runs * SPEED_BLUR_RUN, y = row % p.dims.grid_h;
     const int x = left + tid / SPEED_TAPS;
     float sum = 0;
 
@@ -81,17 +81,17 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
         const VMAFCUDAPlane plane =
             p.pair[blockIdx.y].plane[picture % PAIR_NB][1 + picture / PAIR_NB];
         const int sx = vmaf_mirror(x * SPEED_STEP - SPEED_TAPS / 2 +
-                                   tid % SPEED_TAPS, p.speed.w);
+                                   tid % SPEED_TAPS, p.dims.w);
 
         UNROLL
         for (int i = 0; i < SPEED_TAPS; i++)
             sum += tap[i] * speed_sample(p, plane, sx,
                                          vmaf_mirror(y * SPEED_STEP - SPEED_TAPS / 2 + i,
-                                                     p.speed.h));
+                                                     p.dims.h));
         column[tid] = sum;
     }
     __syncthreads();
-    if (tid >= VMAF_BLUR_RUN || left + tid >= w)
+    if (tid >= SPEED_BLUR_RUN || left + tid >= w)
         return;
     sum = 0;
     UNROLL
@@ -100,18 +100,18 @@ static DEVICE_INLINE void speed_blur(const VMAFCUDAParams &p)
     speed_grid(p, 0, picture)[y * w + left + tid] = sum;
 }
 
-/// Leave only what differs from around, and get the means of the samples of all blocks, also of
-/// those that overlap. A thread block has a plane.
-static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
+/// Subtract the local mean, and compute the mean of each element of all overlapping blocks. A thread
+/// block has a plane.
+static DEVICE_INLINE void speed_subtract(const SpeedCUDAParams &p)
 {
-    const SpeedDims &picture = p.speed;
+    const SpeedDims &picture = p.dims;
     const float *src = speed_grid(p, 0, blockIdx.x);
     float *dst  = speed_grid(p, 1, blockIdx.x), mean = 0;
     const int w = picture.grid_w, h = picture.grid_h, tid = threadIdx.x;
     const int nb_x = OVERLAPPING(picture.blocks_w);
     const int nb_y = OVERLAPPING(picture.nb_blocks / picture.blocks_w);
 
-    for (int i = tid; i < w * h; i += VMAF_SPEED_THREADS) {
+    for (int i = tid; i < w * h; i += SPEED_THREADS) {
         const int x = i % w, y = i / w;
         const float *above = src + vmaf_mirror(y - 1, h) * w, *row = src + y * w;
         const float *below = src + vmaf_mirror(y + 1, h) * w;
@@ -135,33 +135,34 @@ static DEVICE_INLINE void speed_subtract(const VMAFCUDAParams &p)
             UNROLL
             for (int i = 0; i < 16; i++)
                 mean += x + i < nb_x ? dst[y * w + x + i] : 0;
-    speed_chroma(p, blockIdx.x)->mean[tid] = mean / (nb_x * nb_y);
+    speed_plane(p, blockIdx.x)->mean[tid] = mean / (nb_x * nb_y);
 }
 
-/// Samples that are there at a time.
+/// Blocks that are prepared at a time.
 #define SPEED_STRIP 48
 
-/// The differences of two samples of a block from their means.
+/// Differences of two elements of a block from their means.
 typedef struct SpeedPair {
-    double of[2];
+    double diff[2];
 } __align__(16) SpeedPair;
 
 /**
- * The covariance of the samples of all blocks. A plane has two thread blocks. In each, threads sum
- * the products of two samples with two others, in order; the rest prepare the next differences.
+ * Compute the covariance matrix of the elements of all overlapping blocks. A plane has two thread
+ * blocks. In each, SPEED_SUMMING threads sum the products of two elements with two others, in the
+ * order of the CPU; the other threads prepare the next differences.
  */
-static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
+static DEVICE_INLINE void speed_covariance(const SpeedCUDAParams &p)
 {
     __shared__ SpeedPair shared[2][SPEED_STRIP][DIV_UP(BLOCK, 2)];
     const int plane = blockIdx.x / 2, tid = threadIdx.x, lane = tid % WARP_SIZE;
-    const int w  = OVERLAPPING(p.speed.blocks_w);
-    const int nb = w * OVERLAPPING(p.speed.nb_blocks / p.speed.blocks_w);
+    const int w  = OVERLAPPING(p.dims.blocks_w);
+    const int nb = w * OVERLAPPING(p.dims.nb_blocks / p.dims.blocks_w);
     const float *grid = speed_grid(p, 1, plane) +
-                        lane / SPEED_SIDE * p.speed.grid_w + lane % SPEED_SIDE;
-    VMAFCUDAChroma *chroma = speed_chroma(p, plane);
-    const int nb_warps = (VMAF_SPEED_THREADS - VMAF_SPEED_SUMMING) / WARP_SIZE;
-    const float mean   = lane < BLOCK ? chroma->mean[lane] : 0;
-    // along the rows of the lower triangle
+                        lane / SPEED_SIDE * p.dims.grid_w + lane % SPEED_SIDE;
+    SpeedCUDAPlane *stats = speed_plane(p, plane);
+    const int nb_warps = (SPEED_THREADS - SPEED_SUMMING) / WARP_SIZE;
+    const float mean   = lane < BLOCK ? stats->mean[lane] : 0;
+    // pairs of rows and columns of the lower triangle, row by row
     int i = 0, j = 2 * tid + blockIdx.x % 2;
     double sum[2][2] = { { 0, 0 }, { 0, 0 } };
 
@@ -170,97 +171,98 @@ static DEVICE_INLINE void speed_covariance(const VMAFCUDAParams &p)
     for (int begin = 0; begin < nb + SPEED_STRIP; begin += SPEED_STRIP) {
         const int is_odd = begin / SPEED_STRIP % 2;
 
-        if (tid >= VMAF_SPEED_SUMMING && lane < BLOCK) {
+        if (tid >= SPEED_SUMMING && lane < BLOCK) {
             UNROLL
             for (int m = 0; m < SPEED_STRIP / nb_warps; m++) {
-                const int row = (tid - VMAF_SPEED_SUMMING) / WARP_SIZE + m * nb_warps;
+                const int row = (tid - SPEED_SUMMING) / WARP_SIZE + m * nb_warps;
                 const int k   = min(begin + row, nb - 1);
 
-                shared[is_odd][row][lane / 2].of[lane % 2] =
-                    (double)grid[k / w * p.speed.grid_w + k % w] - mean;
+                shared[is_odd][row][lane / 2].diff[lane % 2] =
+                    (double)grid[k / w * p.dims.grid_w + k % w] - mean;
             }
-        } else if (tid < VMAF_SPEED_SUMMING && begin && i < DIV_UP(BLOCK, 2)) {
+        } else if (tid < SPEED_SUMMING && begin && i < DIV_UP(BLOCK, 2)) {
 #pragma unroll 16
             for (int k = 0; k < min(SPEED_STRIP, nb + SPEED_STRIP - begin); k++) {
                 const SpeedPair a = shared[!is_odd][k][i], b = shared[!is_odd][k][j];
 
                 UNROLL
                 for (int m = 0; m < 4; m++)
-                    sum[m / 2][m % 2] += a.of[m / 2] * b.of[m % 2];
+                    sum[m / 2][m % 2] += a.diff[m / 2] * b.diff[m % 2];
             }
         }
         __syncthreads();
     }
-    for (int m = 0; m < 4 && tid < VMAF_SPEED_SUMMING; m++) {
+    for (int m = 0; m < 4 && tid < SPEED_SUMMING; m++) {
         const int row = 2 * i + m / 2, column = 2 * j + m % 2;
 
         if (row < BLOCK && column < BLOCK)
-            chroma->given[row][column] = chroma->given[column][row] = sum[m / 2][m % 2] / nb;
+            stats->cov[row][column] = stats->cov[column][row] = sum[m / 2][m % 2] / nb;
     }
 }
 
-/// Solve for a plane's covariance: a thread block gets the eigenvalues, another one an inverse.
-static DEVICE_INLINE void speed_solve(const VMAFCUDAParams &p)
+/// Decompose a plane's covariance matrix: one thread block computes the eigenvalues, another the QR
+/// decomposition.
+static DEVICE_INLINE void speed_solve(const SpeedCUDAParams &p)
 {
     __shared__ SpeedWork work;
-    VMAFCUDAChroma *chroma = speed_chroma(p, blockIdx.x / 2);
+    SpeedCUDAPlane *stats = speed_plane(p, blockIdx.x / 2);
     const int tid = threadIdx.x;
 
-    for (int i = tid; i < BLOCK * SPEED_STRIDE; i += VMAF_SPEED_THREADS)
-        work.cov[0][i] = chroma->given[0][i];
+    for (int i = tid; i < BLOCK * SPEED_STRIDE; i += SPEED_THREADS)
+        work.cov[0][i] = stats->cov[0][i];
     __syncthreads();
     if (blockIdx.x % 2) {
-        const bool is_regular = qr_decompose(&work, tid, VMAF_SPEED_THREADS);
+        const bool is_regular = qr_decompose(&work, tid, SPEED_THREADS);
 
         if (tid == 0)
-            chroma->is_regular = is_regular;
-        for (int i = tid; i < 2 * BLOCK * SPEED_STRIDE; i += VMAF_SPEED_THREADS)
-            chroma->factor[0][0][i] = work.rq[0][0][i];
+            stats->is_regular = is_regular;
+        for (int i = tid; i < 2 * BLOCK * SPEED_STRIDE; i += SPEED_THREADS)
+            stats->rq[0][0][i] = work.rq[0][0][i];
     } else {
-        tridiagonalize(&work, tid, VMAF_SPEED_THREADS);
+        tridiagonalize(&work, tid, SPEED_THREADS);
         if (tid < WARP_SIZE) {
             tridiagonal_eigenvalues(work.eigenvalue, work.subdiag, tid);
             sync_warp();
             if (tid < BLOCK)
-                chroma->value[tid] = work.eigenvalue[tid];
+                stats->eigenvalue[tid] = work.eigenvalue[tid];
         }
     }
 }
 
-/// Contrasts and entropies of a plane, for a block by a thread.
-static DEVICE_INLINE void speed_measure(const VMAFCUDAParams &p)
+/// Compute the variances and entropies of a plane: a thread has a block.
+static DEVICE_INLINE void speed_measure(const SpeedCUDAParams &p)
 {
-    const SpeedDims &picture = p.speed;
+    const SpeedDims &picture = p.dims;
     const int nb_parts = DIV_UP(picture.nb_blocks, WARP_SIZE), plane = blockIdx.x / nb_parts;
     const int i = blockIdx.x % nb_parts * WARP_SIZE + threadIdx.x;
-    const VMAFCUDAChroma *chroma = speed_chroma(p, plane);
+    const SpeedCUDAPlane *stats = speed_plane(p, plane);
     float *dst = (float *)(p.pair[blockIdx.y].result + p.result_at) +
                  plane * (1 + 2 * picture.nb_blocks);
-    bool is_singular = !chroma->is_regular;
+    bool is_singular = !stats->is_regular;
     const float *block;
-    float contrast, entropy = 0;
+    float variance, entropy = 0;
 
     for (int k = 0; k < BLOCK; k++)
-        is_singular |= chroma->value[k] < SPEED_SINGULAR;
+        is_singular |= stats->eigenvalue[k] < SPEED_SINGULAR;
     if (i == 0)
         dst[0] = is_singular;
     if (i >= picture.nb_blocks || is_singular)
         return;
     block = speed_grid(p, 1, plane) + i / picture.blocks_w * SPEED_SIDE * picture.grid_w +
             i % picture.blocks_w * SPEED_SIDE;
-    speed_variances(&contrast, chroma->factor, &block, picture.grid_w);
+    speed_variances(&variance, stats->rq, &block, picture.grid_w);
     for (int k = 0; k < BLOCK; k++)
-        entropy += speed_entropy(chroma->value[k], contrast);
-    dst[1 + i] = contrast;
+        entropy += speed_entropy(stats->eigenvalue[k], variance);
+    dst[1 + i] = variance;
     dst[1 + picture.nb_blocks + i] = entropy;
 }
 
 extern "C" {
 
-KERNEL(vmaf_speed_blur, IS_CHOSEN, speed_blur, VMAF_BLUR_THREADS)
-KERNEL(vmaf_speed_subtract, IS_CHOSEN, speed_subtract, VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_covariance, IS_CHOSEN, speed_covariance, VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_solve, IS_CHOSEN, speed_solve, VMAF_SPEED_THREADS)
-KERNEL(vmaf_speed_measure, IS_CHOSEN, speed_measure, WARP_SIZE)
+KERNEL(vmaf_speed_blur, SpeedCUDAParams, IS_CHOSEN, speed_blur, SPEED_BLUR_THREADS)
+KERNEL(vmaf_speed_subtract, SpeedCUDAParams, IS_CHOSEN, speed_subtract, SPEED_THREADS)
+KERNEL(vmaf_speed_covariance, SpeedCUDAParams, IS_CHOSEN, speed_covariance, SPEED_THREADS)
+KERNEL(vmaf_speed_solve, SpeedCUDAParams, IS_CHOSEN, speed_solve, SPEED_THREADS)
+KERNEL(vmaf_speed_measure, SpeedCUDAParams, IS_CHOSEN, speed_measure, WARP_SIZE)
 
 }
