@@ -30,15 +30,17 @@
 #include "vf_vmaf_cuda.h"
 #include "vmaf_adm_ops.h"
 
-/// @name Size of a tile in coefficients, and the number of tiles in a row that a thread block
-/// processes: the smaller scales have few
+/// @name Size of a tile in coefficients, without and with those around it, which have a thread each;
+/// and the number of tiles in a row that a thread block processes: the smaller scales have few
 /// @{
-#define ADM_TILE_W 32
-#define ADM_TILE_H 16
-#define ADM_TILES(scale) ((scale) ? 4 : 15)
+#define ADM_TILE_W  30
+#define ADM_TILE_H  16
+#define ADM_HALO_W  (ADM_TILE_W + 2)
+#define ADM_HALO_H  (ADM_TILE_H + 2)
+#define ADM_THREADS (ADM_HALO_W * ADM_HALO_H)
+#define ADM_TILES(scale) ((scale) ? 4 : 16)
 /// @}
 
-#define ADM_THREADS (ADM_TILE_W * ADM_TILE_H)
 #define ADM_FINISH_THREADS 256
 
 typedef struct ADMCUDAParams {
