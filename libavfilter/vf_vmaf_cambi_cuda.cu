@@ -39,17 +39,71 @@ typedef struct CAMBIRow {
     uint32_t next;
 } CAMBIRow;
 
-/// Load four samples in a row. The edges are repeated.
-template<typename T>
-static DEVICE_INLINE CAMBIRow cambi_load(const CAMBICUDAParams &p, const int column[4], int y)
+/// Word of two samples.
+template<typename T> struct CAMBIWord          { typedef uint16_t type; };
+template<>           struct CAMBIWord<uint16_t> { typedef uint32_t type; };
+
+/// Source of four samples in a row, of which those past the edge are the last one of the row.
+typedef struct CAMBISource {
+    VMAFCUDAPlane plane;
+    int at[4];              ///< offsets of the samples in a row, in bytes; with words, of two words
+    unsigned selector[2];   ///< selectors of the samples of each word, for byte_perm()
+} CAMBISource;
+
+template<typename T, bool IN_WORDS>
+static DEVICE_INLINE CAMBISource cambi_source(const CAMBICUDAParams &p, int x)
 {
-    const VMAFCUDAPlane plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
-    const uint8_t *src = plane.data + p.src_y[min(y, p.dims.height - 1)] * plane.pitch;
+    const int last = p.dims.width - 1;
+    CAMBISource s;
+
+    s.plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
+    UNROLL
+    for (int i = 0; i < 4 && !IN_WORDS; i++)
+        s.at[i] = p.src_x[min(x + i, last)] * sizeof(T);
+    UNROLL
+    for (int i = 0; i < 2 && IN_WORDS; i++) {
+        const int a = x + 2 * i <= last ? 0 : last & 1, b = x + 2 * i + 1 <= last ? 1 : last & 1;
+
+        s.at[i]       = min(x + 2 * i, last & ~1) * sizeof(T);
+        s.selector[i] = sizeof(T) == 1 ? 0x4040 + 0x100 * b + a : 0x1010 + 0x2200 * b + 0x22 * a;
+    }
+    return s;
+}
+
+/// Load two samples and convert them to 10 bits, in 16 bits each: no product or sum has more.
+template<typename T>
+static DEVICE_INLINE uint32_t cambi_load_word(const CAMBISource &s, const uint8_t *src, int i,
+                                              int depth)
+{
+    typedef typename CAMBIWord<T>::type Word;
+    const uint32_t both = 0x10001, two = byte_perm(load_global((const Word *)(src + s.at[i])), 0,
+                                                   s.selector[i]);
+    const uint32_t sample = sizeof(T) == 1 ? two * s.plane.factor >> 6 & 0x3ff * both :
+                                             two >> s.plane.down & s.plane.mask * both;
+    const int shift = depth - 8;
+
+    return 4 * sample + (1 << shift >> 1) * both >> shift & (0xffff >> shift) * both;
+}
+
+/// Load four samples in a row.
+template<typename T, bool IN_WORDS>
+static DEVICE_INLINE CAMBIRow cambi_load(const CAMBICUDAParams &p, const CAMBISource &s, int y)
+{
+    const int row = min(y, p.dims.height - 1);
+    const uint8_t *src = s.plane.data + (IN_WORDS ? row : p.src_y[row]) * s.plane.pitch;
     uint32_t v[4];
 
+    if (IN_WORDS) {
+        const uint32_t a = cambi_load_word<T>(s, src, 0, p.dims.depth);
+        const uint32_t b = cambi_load_word<T>(s, src, 1, p.dims.depth);
+
+        if (!p.dims.anti_dither)
+            return { a, b & 0xffff };
+        return { a + byte_perm(a, b, 0x5432), (b & 0xffff) + (b >> 16) };
+    }
     UNROLL
     for (int i = 0; i < 4; i++)
-        v[i] = cambi_to_10bit(load_sample<T>(plane, src + column[i]), p.dims.depth);
+        v[i] = cambi_to_10bit(load_sample<T>(s.plane, src + s.at[i]), p.dims.depth);
     for (int i = 0; i < 3 && p.dims.anti_dither; i++)
         v[i] += v[i + 1];
     return { v[1] << 16 | v[0], v[2] };
@@ -82,7 +136,7 @@ static DEVICE_INLINE uint32_t interleave_bits(uint32_t x)
  * Write the values of all samples, or of every second one with high_res_speedup, and the bits of
  * zero_derivative of all. A lane has two columns.
  */
-template<typename T>
+template<typename T, bool IN_WORDS>
 static DEVICE_INLINE void cambi_picture(const CAMBICUDAParams &p)
 {
     const CAMBIDims &cambi = p.dims;
@@ -94,16 +148,13 @@ static DEVICE_INLINE void cambi_picture(const CAMBICUDAParams &p)
     const int halving = cambi.high_res_speedup, word = job % nb_runs * 2 + lane % 2;
     uint32_t *flat  = p.zero_derivative + (int64_t)blockIdx.y * nb_words * cambi.height + word;
     uint16_t *value = p.value + (int64_t)blockIdx.y * p.level_size + (x >> halving);
+    const CAMBISource src = cambi_source<T, IN_WORDS>(p, x);
     CAMBIRow row[CAMBI_AHEAD + 1], now;
-    int column[4];
 
     if (top >= end)
         return;
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        column[i] = p.src_x[min(x + i, cambi.width - 1)] * sizeof(T);
-    row[0] = cambi_load<T>(p, column, top);
-    row[CAMBI_AHEAD] = cambi_load<T>(p, column, top + 1);
+    row[0] = cambi_load<T, IN_WORDS>(p, src, top);
+    row[CAMBI_AHEAD] = cambi_load<T, IN_WORDS>(p, src, top + 1);
     now    = cambi_mean(cambi.anti_dither, row[0], row[CAMBI_AHEAD]);
     for (int begin = top; begin < end; begin += CAMBI_AHEAD) {
         uint32_t bits = 0;
@@ -111,7 +162,7 @@ static DEVICE_INLINE void cambi_picture(const CAMBICUDAParams &p)
         row[0] = row[CAMBI_AHEAD];
         UNROLL
         for (int i = 1; i <= CAMBI_AHEAD; i++)
-            row[i] = cambi_load<T>(p, column, begin + i + 1);
+            row[i] = cambi_load<T, IN_WORDS>(p, src, begin + i + 1);
         UNROLL
         for (int i = 0; i < CAMBI_AHEAD; i++) {
             const int y = begin + i;
@@ -134,12 +185,24 @@ static DEVICE_INLINE void cambi_picture(const CAMBICUDAParams &p)
     }
 }
 
+/// Load words of two samples if the picture is not scaled, unless it was cropped to an odd column.
+template<typename T>
+static DEVICE_INLINE void cambi_preprocess(const CAMBICUDAParams &p)
+{
+    const VMAFCUDAPlane &plane = p.pair[blockIdx.y].plane[PAIR_MAIN][0];
+
+    if (!p.is_scaled && ((uintptr_t)plane.data | plane.pitch) % (2 * sizeof(T)) == 0)
+        cambi_picture<T, true>(p);
+    else
+        cambi_picture<T, false>(p);
+}
+
 static DEVICE_INLINE void cambi_prepare(const CAMBICUDAParams &p)
 {
     if (p.pair[blockIdx.y].plane[PAIR_MAIN][0].size == 1)
-        cambi_picture<uint8_t>(p);
+        cambi_preprocess<uint8_t>(p);
     else
-        cambi_picture<uint16_t>(p);
+        cambi_preprocess<uint16_t>(p);
 }
 
 /// Add the bits of three words: return the lower bits of the sums, and set carry to the upper ones.

@@ -70,6 +70,7 @@ typedef struct CAMBICUDAParams {
     DEVICE_PTR(const VMAFCUDAPair) pair;        ///< [gridDim.y]
     int result_at;              ///< offset of the means in a pair's result
     CAMBIDims dims;
+    int is_scaled;              ///< whether the encode has another size than the input
     CAMBILevel level[CAMBI_SCALES + 1];         ///< the first is filtered for the first scale
     int level_size;             ///< samples of all levels
     int nb_c_values;            ///< samples of all levels but the first

@@ -258,6 +258,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
     p->c_value         = s->cambi_memory;
     p->value           = p->c_value + sizeof(float) * max_batch * p->nb_c_values;
     p->zero_derivative = p->value + sizeof(uint16_t) * max_batch * p->level_size;
+    p->is_scaled       = p->dims.width != s->motion.width || p->dims.height != s->motion.height;
     p->reciprocal      = s->tables + offsetof(Tables, cambi[model].reciprocal);
     p->src_x           = s->tables + offsetof(Tables, cambi[model].src_x);
     p->src_y           = s->tables + offsetof(Tables, cambi[model].src_y);
