@@ -413,8 +413,7 @@ static int setup(AVFilterContext *ctx)
         grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
                              c->speed[i].grid_w * c->speed[i].grid_h);
     // while one batch is measured, another one comes
-    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1,
-                           FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
+    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1, (q->size + 1) / 2);
     if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->adm.rows, q->max_batch * rows)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->motion.state,

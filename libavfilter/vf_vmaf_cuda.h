@@ -28,8 +28,6 @@
 
 #include "cuda/shared.h"
 
-#define VMAF_MAX_BATCH 16           ///< pairs in a launch
-
 /// Component of a frame.
 typedef struct VMAFCUDAPlane {
     DEVICE_PTR(const uint8_t) data;
