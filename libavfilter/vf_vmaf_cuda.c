@@ -165,7 +165,7 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_block
     return ff_cuda_queue_launch(ctx, function, nb_blocks, q->nb_batch, nb_threads, 1, 0, params);
 }
 
-static int launch_motion(AVFilterContext *ctx, enum VMAFWindow window)
+static int launch_motion(AVFilterContext *ctx, int window)
 {
     VMAFCUDAContext *s  = ctx->priv;
     MotionCUDAParams *p = &s->motion;
@@ -184,7 +184,7 @@ static size_t image_size(const ADMScale *adm)
     return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
 }
 
-static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
+static int launch_adm(AVFilterContext *ctx, int csf)
 {
     VMAFCUDAContext *s = ctx->priv;
     ADMCUDAParams *p   = &s->adm;
@@ -258,7 +258,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
     p->c_value         = s->cambi_memory;
     p->value           = p->c_value + sizeof(float) * max_batch * p->nb_c_values;
     p->zero_derivative = p->value + sizeof(uint16_t) * max_batch * p->level_size;
-    p->is_scaled       = p->dims.width != s->motion.width || p->dims.height != s->motion.height;
+    p->is_scaled       = p->dims.width != s->common.width || p->dims.height != s->common.height;
     p->reciprocal      = s->tables + offsetof(Tables, cambi[model].reciprocal);
     p->src_x           = s->tables + offsetof(Tables, cambi[model].src_x);
     p->src_y           = s->tables + offsetof(Tables, cambi[model].src_y);
@@ -283,7 +283,7 @@ static int launch_cambi(AVFilterContext *ctx, int model)
     return ret;
 }
 
-static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
+static int launch_speed(AVFilterContext *ctx, int prescale)
 {
     VMAFCUDAContext *s = ctx->priv;
     SpeedCUDAParams *p = &s->speed;
@@ -309,22 +309,27 @@ static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
 /// they run beside ADM.
 static int launch(AVFilterContext *ctx)
 {
+    static const struct {
+        int branch;
+        int (*launch)(AVFilterContext *ctx, int instance);
+    } features[VMAF_NB_FEATURES] = {
+        [VMAF_FEATURE_SPEED]  = { 1, launch_speed  },
+        [VMAF_FEATURE_CAMBI]  = { 2, launch_cambi  },
+        [VMAF_FEATURE_ADM]    = { 3, launch_adm    },
+        [VMAF_FEATURE_MOTION] = { 3, launch_motion },
+    };
     const VMAFCUDAContext *s = ctx->priv;
     const VMAFContext *c = &s->common;
-    int ret = ff_cuda_queue_branch(ctx, 1);
+    int branch = 0, ret = 0;
 
-    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
-        ret = c->needs_prescale[i] ? launch_speed(ctx, i) : 0;
-    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
-        return ret;
-    for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        ret = c->model[i].cambi_instance == i ? launch_cambi(ctx, i) : 0;
-    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 3)) < 0)
-        return ret;
-    for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
-        ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;
-    for (int i = 0; i < VMAF_NB_WINDOWS && ret >= 0; i++)
-        ret = c->needs_window[i] ? launch_motion(ctx, i) : 0;
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && ret >= 0; pass++) {
+        if (branch != features[pass->feature].branch) {
+            branch = features[pass->feature].branch;
+            if ((ret = ff_cuda_queue_branch(ctx, branch)) < 0)
+                return ret;
+        }
+        ret = features[pass->feature].launch(ctx, pass->instance);
+    }
     return ret;
 }
 
@@ -343,11 +348,12 @@ static int set_size(AVFilterContext *ctx, int width, int height)
     s->motion.width  = width;
     s->motion.height = height;
     s->adm.depth = s->motion.depth = s->speed.depth = c->depth;
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
-        s->speed_at[i] = size;
-        if (c->needs_prescale[i])
-            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_stats_size(&c->speed[i]);
-    }
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++)
+        if (pass->feature == VMAF_FEATURE_SPEED) {
+            s->speed_at[pass->instance] = size;
+            size += sizeof(float) * SPEED_PLANES *
+                    ff_vmaf_speed_stats_size(&c->speed[pass->instance]);
+        }
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)
         s->filter.result_size = size;
@@ -372,17 +378,18 @@ static int upload_tables(AVFilterContext *ctx)
 
     if (!t)
         return AVERROR(ENOMEM);
-    for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_instance == i) {
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI) {
             ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
-            ff_vmaf_cambi_positions(t->cambi[i].src_x, s->motion.width,  c->cambi[i].width);
-            ff_vmaf_cambi_positions(t->cambi[i].src_y, s->motion.height, c->cambi[i].height);
-        }
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        if (c->needs_prescale[i]) {
+            ff_vmaf_cambi_positions(t->cambi[i].src_x, c->width,  c->cambi[i].width);
+            ff_vmaf_cambi_positions(t->cambi[i].src_y, c->height, c->cambi[i].height);
+        } else if (pass->feature == VMAF_FEATURE_SPEED) {
             ff_vmaf_speed_positions(t->speed[i].src_x, c->speed[i].chroma_w, c->speed[i].w);
             ff_vmaf_speed_positions(t->speed[i].src_y, c->speed[i].chroma_h, c->speed[i].h);
         }
+    }
     ret = ff_cuda_queue_upload(ctx, s->tables, t, sizeof(*t));
     av_free(t);
     return ret;
@@ -403,15 +410,17 @@ static int setup(AVFilterContext *ctx)
         images += image_size(&c->adm[0][i]);
     s->adm.nb_rows = c->adm[0][0].h;
     rows = sizeof(uint64_t) * ADM_SCALES * ADM_SUMS * ADM_BANDS * s->adm.nb_rows;
-    for (int i = 0; i < c->nb_models; i++) {
-        if (c->model[i].cambi_instance != i)
-            continue;
-        set_levels(&s->cambi, &c->cambi[i]);
-        cambi = FFMAX(cambi, cambi_size(&s->cambi));
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI) {
+            set_levels(&s->cambi, &c->cambi[i]);
+            cambi = FFMAX(cambi, cambi_size(&s->cambi));
+        } else if (pass->feature == VMAF_FEATURE_SPEED) {
+            grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
+                                 c->speed[i].grid_w * c->speed[i].grid_h);
+        }
     }
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
-                             c->speed[i].grid_w * c->speed[i].grid_h);
     // while one batch is measured, another one comes
     q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1, (q->size + 1) / 2);
     if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
@@ -460,7 +469,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     int ret;
 
     s->common.log.time_base = s->pair.sync.fs.time_base;
-    if (width != s->motion.width || height != s->motion.height) {
+    if (width != s->common.width || height != s->common.height) {
         if (s->has_pairs) {
             av_log(ctx, AV_LOG_ERROR, "The size of the picture has changed to %dx%d: insert "
                    "scale_cuda before this filter.\n", width, height);
@@ -499,14 +508,16 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     VMAFPairResult sums;
     AVFrame *held;
 
-    for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_instance == i)
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && chosen; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI)
             sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
-    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
-        if (c->needs_prescale[i])
+        else if (pass->feature == VMAF_FEATURE_SPEED)
             ff_vmaf_speed_score(&c->speed[i],
                                 (const float *)((const uint8_t *)results + s->speed_at[i]),
                                 sums.speed[i]);
+    }
     if (chosen)
         memcpy(sums.adm, result->adm, sizeof(sums.adm));
     if (!(held = av_frame_clone(frame)))
