@@ -20,9 +20,9 @@
  * @file
  * VMAF v1 of CUDA frames
  *
- * The twin of vf_vmaf.c: the same digits. Kernels sum integers and make the statistics of chroma;
- * vmaf.c makes features and scores of these. The filter does not wait for results: main frames
- * leave in order, each when its result and that of the frame after it have come back.
+ * The twin of vf_vmaf.c, with the same digits. Kernels sum integers and compute the statistics of
+ * chroma; vmaf.c computes features and scores from these. The filter does not wait for results:
+ * main frames leave in order, each when its results and those of the next frame are there.
  */
 
 #include <stddef.h>
@@ -39,27 +39,31 @@
 #include "cuda/pair.h"
 #include "filters.h"
 #include "luma.h"
+#include "vf_vmaf_adm_cuda.h"
+#include "vf_vmaf_cambi_cuda.h"
 #include "vf_vmaf_cuda.h"
+#include "vf_vmaf_motion_cuda.h"
+#include "vf_vmaf_speed_cuda.h"
 #include "vmaf.h"
 
-/// Bytes of the device that a batch of more than one pair may take.
+/// Device memory that a batch of more than one pair may take, in bytes.
 #define MAX_MEMORY (768 << 20)
 
-/// What comes back for a pair. Behind it is, for each size of chroma, what SpEED finds in planes.
+/// Results of a pair. They are followed by SpEED's statistics of each prescaled size of chroma.
 typedef struct Result {
     ADMSums adm[VMAF_NB_CSF];
     uint64_t sad[VMAF_NB_WINDOWS];
-    double cambi[VMAF_MAX_MODELS][CAMBI_SCALES];   ///< means of the largest contrasts
+    double cambi[VMAF_MAX_MODELS][CAMBI_SCALES];   ///< means of the largest c-values
 } Result;
 
-/// What CAMBI reads of a model, and SpEED of a size of chroma.
+/// Lookup tables of CAMBI for each model, and of SpEED for each prescaled size of chroma.
 typedef struct Tables {
     struct {
         float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
-        int column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
+        int src_x[LUMA_MAX_SIZE], src_y[LUMA_MAX_SIZE];
     } cambi[VMAF_MAX_MODELS];
     struct {
-        SpeedPosition column[LUMA_MAX_SIZE], line[LUMA_MAX_SIZE];
+        SpeedPosition src_x[LUMA_MAX_SIZE], src_y[LUMA_MAX_SIZE];
     } speed[VMAF_NB_PRESCALES];
 } Tables;
 
@@ -68,13 +72,19 @@ typedef struct VMAFCUDAContext {
     VMAFContext common;
 
     CUDAQueueFilter filter;         ///< with the size of results of these pictures
-    CUfunction motion, adm_first, adm_next, adm_finish;
-    CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
-    CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
+    struct {
+        CUfunction adm_first, adm_next, adm_finish;
+        CUfunction motion;
+        CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
+        CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
+    } kernel;
     CUdeviceptr images, cambi_memory, tables;
-    size_t speed_at[VMAF_NB_PRESCALES];     ///< in the results
+    size_t speed_at[VMAF_NB_PRESCALES];     ///< offset in the results
     int has_pairs;
-    VMAFCUDAParams params;
+    ADMCUDAParams adm;
+    MotionCUDAParams motion;
+    CAMBICUDAParams cambi;
+    SpeedCUDAParams speed;
 } VMAFCUDAContext;
 
 #define OFFSET(x) offsetof(VMAFCUDAContext, x)
@@ -83,49 +93,103 @@ typedef struct VMAFCUDAContext {
 static const AVOption vmaf_cuda_options[] = {
     VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
     // SpEED takes as long for a batch as for a pair
-    CUDA_QUEUE_OPTION_OF(32, FLAGS),
+    CUDA_QUEUE_OPTION_OF(64, FLAGS),
     PAIR_SYNC_OPTIONS(VMAFCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
 
 AVFILTER_DEFINE_CLASS(vmaf_cuda);
 
-CUDA_QUEUE_PTX(vf_vmaf_cuda);
-CUDA_QUEUE_CHECK_PARAMS(VMAFCUDAParams);
+CUDA_QUEUE_PTX(vf_vmaf_adm_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_cambi_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_motion_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_speed_cuda);
+CUDA_QUEUE_CHECK_PARAMS(ADMCUDAParams);
+CUDA_QUEUE_CHECK_PARAMS(MotionCUDAParams);
+CUDA_QUEUE_CHECK_PARAMS(CAMBICUDAParams);
+CUDA_QUEUE_CHECK_PARAMS(SpeedCUDAParams);
 
 // ---- kernels ----
 
-static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_blocks, int nb_threads)
-{
-    VMAFCUDAContext *s = ctx->priv;
+static const CUDAQueueKernel adm_kernels[] = {
+    { "vmaf_adm_first",        OFFSET(kernel.adm_first)         },
+    { "vmaf_adm_next",         OFFSET(kernel.adm_next)          },
+    { "vmaf_adm_finish",       OFFSET(kernel.adm_finish)        },
+    { NULL }
+};
 
-    return ff_cuda_queue_launch(ctx, function, nb_blocks, s->pair.queue.nb_batch, nb_threads, 1, 0,
-                                &s->params);
+static const CUDAQueueKernel motion_kernels[] = {
+    { "vmaf_motion",           OFFSET(kernel.motion)            },
+    { NULL }
+};
+
+static const CUDAQueueKernel cambi_kernels[] = {
+    { "vmaf_cambi_prepare",    OFFSET(kernel.cambi_prepare)     },
+    { "vmaf_cambi_filter",     OFFSET(kernel.cambi_filter)      },
+    { "vmaf_cambi_contrast",   OFFSET(kernel.cambi_contrast)    },
+    { "vmaf_cambi_select",     OFFSET(kernel.cambi_select)      },
+    { NULL }
+};
+
+static const CUDAQueueKernel speed_kernels[] = {
+    { "vmaf_speed_blur",       OFFSET(kernel.speed_blur)        },
+    { "vmaf_speed_subtract",   OFFSET(kernel.speed_subtract)    },
+    { "vmaf_speed_covariance", OFFSET(kernel.speed_covariance)  },
+    { "vmaf_speed_solve",      OFFSET(kernel.speed_solve)       },
+    { "vmaf_speed_measure",    OFFSET(kernel.speed_measure)     },
+    { NULL }
+};
+
+/// Load the kernels of the other features; the queue has loaded those of ADM.
+static int load_modules(AVFilterContext *ctx)
+{
+    const VMAFCUDAContext *s = ctx->priv;
+    const CUDAQueueModule modules[] = {
+        CUDA_QUEUE_MODULE(vf_vmaf_cambi_cuda, cambi_kernels),
+        CUDA_QUEUE_MODULE(vf_vmaf_motion_cuda, motion_kernels),
+        CUDA_QUEUE_MODULE(vf_vmaf_speed_cuda, speed_kernels),
+    };
+    int ret = 0;
+
+    for (int i = 0; i < FF_ARRAY_ELEMS(modules) && !s->kernel.speed_measure && ret >= 0; i++)
+        ret = ff_cuda_queue_load(ctx, &modules[i]);
+    return ret;
 }
 
-static int launch_motion(AVFilterContext *ctx, enum VMAFWindow window)
+/// Launch a kernel with nb_blocks thread blocks for each pair of the batch.
+static int launch_kernel(AVFilterContext *ctx, CUfunction function, int nb_blocks, int nb_threads,
+                         void *params)
 {
-    VMAFCUDAContext *s = ctx->priv;
-    VMAFCUDAParams *p  = &s->params;
+    const CUDAQueue *q = ctx->priv;
 
+    return ff_cuda_queue_launch(ctx, function, nb_blocks, q->nb_batch, nb_threads, 1, 0, params);
+}
+
+static int launch_motion(AVFilterContext *ctx, int window)
+{
+    VMAFCUDAContext *s  = ctx->priv;
+    MotionCUDAParams *p = &s->motion;
+
+    p->pair      = s->pair.queue.batch_args;
     p->window    = window;
     p->result_at = offsetof(Result, sad[window]);
-    return launch_kernel(ctx, s->motion, DIV_UP(p->width, VMAF_MOTION_TILE_W) *
-                                         DIV_UP(p->height, VMAF_MOTION_TILE_H),
-                         VMAF_MOTION_THREADS);
+    return launch_kernel(ctx, s->kernel.motion, DIV_UP(p->width, MOTION_TILE_W) *
+                                                DIV_UP(p->height, MOTION_TILE_H),
+                         MOTION_THREADS, p);
 }
 
-/// Bytes that the pictures of a scale after the first take, for a pair.
+/// Bytes of the pictures of a scale after the first, for a pair.
 static size_t image_size(const ADMScale *adm)
 {
     return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
 }
 
-static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
+static int launch_adm(AVFilterContext *ctx, int csf)
 {
     VMAFCUDAContext *s = ctx->priv;
-    VMAFCUDAParams *p  = &s->params;
+    ADMCUDAParams *p   = &s->adm;
 
+    p->pair = s->pair.queue.batch_args;
     p->next = s->images;
     for (int i = 0; i < ADM_SCALES; i++) {
         int ret;
@@ -134,132 +198,144 @@ static int launch_adm(AVFilterContext *ctx, enum VMAFCSF csf)
         p->image = p->next;
         p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
         memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
-        ret = launch_kernel(ctx, i ? s->adm_next : s->adm_first,
-                            DIV_UP(p->adm.w, VMAF_ADM_TILE_W * VMAF_ADM_TILES(i)) *
-                            DIV_UP(p->adm.h, VMAF_ADM_TILE_H),
-                            VMAF_ADM_TILE_W * VMAF_ADM_TILE_H);
+        ret = launch_kernel(ctx, i ? s->kernel.adm_next : s->kernel.adm_first,
+                            DIV_UP(p->adm.w, ADM_TILE_W * ADM_TILES(i)) *
+                            DIV_UP(p->adm.h, ADM_TILE_H), ADM_THREADS, p);
         if (ret < 0)
             return ret;
     }
     p->result_at = offsetof(Result, adm[csf]);
-    return launch_kernel(ctx, s->adm_finish, ADM_SCALES * ADM_SUMS * ADM_BANDS,
-                         VMAF_FINISH_THREADS);
+    return launch_kernel(ctx, s->kernel.adm_finish, ADM_SCALES * ADM_SUMS * ADM_BANDS,
+                         ADM_FINISH_THREADS, p);
 }
 
-/// Sizes and places of the scales' pictures.
-static void describe_levels(VMAFCUDAParams *p, const CAMBIDims *picture)
+/// Set the sizes and places of the pictures of all scales.
+static void set_levels(CAMBICUDAParams *p, const CAMBIDims *dims)
 {
-    int divisor = 1 + picture->high_res_speedup;
+    int divisor = 1 + dims->high_res_speedup;
 
-    p->cambi      = *picture;
+    p->dims       = *dims;
     p->level_size = 0;
     for (int i = 0; i <= CAMBI_SCALES; i++) {
-        p->level[i].w  = DIV_UP(picture->width,  divisor);
-        p->level[i].h  = DIV_UP(picture->height, divisor);
+        CAMBILevel *level = &p->level[i];
+
+        level->w       = DIV_UP(dims->width,  divisor);
+        level->h       = DIV_UP(dims->height, divisor);
         // four samples are read at a time
-        p->level[i].pitch = FFALIGN(p->level[i].w, 4);
-        p->level[i].at = p->level_size;
-        p->level_size += p->level[i].pitch * p->level[i].h;
+        level->pitch   = FFALIGN(level->w, 4);
+        level->at      = p->level_size;
+        p->level_size += level->pitch * level->h;
         divisor      <<= i > 0;
     }
-    p->nb_contrasts = p->level_size - p->level[1].at;
+    p->nb_c_values = p->level_size - p->level[1].at;
 }
 
-/// Bytes that CAMBI takes for a pair.
-static size_t cambi_size(const VMAFCUDAParams *p)
+/// Bytes of CAMBI's memory for a pair.
+static size_t cambi_size(const CAMBICUDAParams *p)
 {
-    return sizeof(float) * p->nb_contrasts + sizeof(uint16_t) * p->level_size +
-           sizeof(uint32_t) * DIV_UP(p->cambi.width, 32) * p->cambi.height;
+    return sizeof(float) * p->nb_c_values + sizeof(uint16_t) * p->level_size +
+           sizeof(uint32_t) * DIV_UP(p->dims.width, 32) * p->dims.height;
 }
 
-/// Launch a kernel of CAMBI, of so many jobs of a warp each.
+/// Launch a kernel of CAMBI with nb jobs of a warp each.
 static int launch_warps(AVFilterContext *ctx, CUfunction function, int nb)
 {
-    return launch_kernel(ctx, function, DIV_UP(nb, VMAF_CAMBI_WARPS), VMAF_CAMBI_WARPS * 32);
+    VMAFCUDAContext *s = ctx->priv;
+
+    return launch_kernel(ctx, function, DIV_UP(nb, CAMBI_WARPS), CAMBI_WARPS * 32, &s->cambi);
 }
 
 static int launch_cambi(AVFilterContext *ctx, int model)
 {
     VMAFCUDAContext *s   = ctx->priv;
-    VMAFCUDAParams *p    = &s->params;
+    CAMBICUDAParams *p   = &s->cambi;
     const int nb_columns = 128 - 8 * DIV_UP(s->common.cambi[model].window / 2, 4);
     const int max_batch  = s->pair.queue.max_batch;
     int nb = 0, ret;
 
-    describe_levels(p, &s->common.cambi[model]);
-    p->contrast   = s->cambi_memory;
-    p->value      = p->contrast + sizeof(float) * max_batch * p->nb_contrasts;
-    p->flat       = p->value + sizeof(uint16_t) * max_batch * p->level_size;
-    p->reciprocal = s->tables + offsetof(Tables, cambi[model].reciprocal);
-    p->column     = s->tables + offsetof(Tables, cambi[model].column);
-    p->line       = s->tables + offsetof(Tables, cambi[model].line);
-    p->result_at  = offsetof(Result, cambi[model]);
-    ret = launch_warps(ctx, s->cambi_prepare, DIV_UP(p->cambi.width, 64) *
-                                              DIV_UP(p->cambi.height, VMAF_CAMBI_ROWS));
+    set_levels(p, &s->common.cambi[model]);
+    p->pair            = s->pair.queue.batch_args;
+    p->c_value         = s->cambi_memory;
+    p->value           = p->c_value + sizeof(float) * max_batch * p->nb_c_values;
+    p->zero_derivative = p->value + sizeof(uint16_t) * max_batch * p->level_size;
+    p->is_scaled       = p->dims.width != s->common.width || p->dims.height != s->common.height;
+    p->reciprocal      = s->tables + offsetof(Tables, cambi[model].reciprocal);
+    p->src_x           = s->tables + offsetof(Tables, cambi[model].src_x);
+    p->src_y           = s->tables + offsetof(Tables, cambi[model].src_y);
+    p->result_at       = offsetof(Result, cambi[model]);
+    ret = launch_warps(ctx, s->kernel.cambi_prepare, DIV_UP(p->dims.width, 64) *
+                                                     DIV_UP(p->dims.height, CAMBI_ROWS));
     for (int i = 0; i < CAMBI_SCALES && ret >= 0; i++) {
         const int w = p->level[i + 1].w, h = p->level[i + 1].h;
 
-        p->top[i]   = ff_vmaf_cambi_top(w * h);
-        p->first[i] = nb;
-        p->scale    = i;
-        nb += DIV_UP(w, nb_columns) * DIV_UP(h, VMAF_CAMBI_TILE_H);
-        ret = launch_warps(ctx, s->cambi_filter, DIV_UP(w, 32) *
-                                                 DIV_UP(h, VMAF_CAMBI_FILTER_ROWS));
+        p->nb_top[i] = ff_vmaf_cambi_top(w * h);
+        p->first[i]  = nb;
+        p->scale     = i;
+        nb += DIV_UP(w, nb_columns) * DIV_UP(h, CAMBI_TILE_H);
+        ret = launch_warps(ctx, s->kernel.cambi_filter, DIV_UP(w, 32) *
+                                                        DIV_UP(h, CAMBI_FILTER_ROWS));
     }
-    if (ret < 0 || (ret = launch_kernel(ctx, s->cambi_contrast, nb, 32)) < 0)
+    if (ret < 0 || (ret = launch_kernel(ctx, s->kernel.cambi_contrast, nb, 32, p)) < 0)
         return ret;
-    for (p->digit = 0; p->digit < VMAF_SELECT_DIGITS && ret >= 0; p->digit++)
-        ret = launch_kernel(ctx, s->cambi_select, CAMBI_SCALES * VMAF_SELECT_BLOCKS,
-                            VMAF_SELECT_THREADS);
+    for (p->digit = 0; p->digit < CAMBI_TOPK_DIGITS && ret >= 0; p->digit++)
+        ret = launch_kernel(ctx, s->kernel.cambi_select, CAMBI_SCALES * CAMBI_TOPK_BLOCKS,
+                            CAMBI_TOPK_THREADS, p);
     return ret;
 }
 
-static int launch_speed(AVFilterContext *ctx, enum VMAFPrescale prescale)
+static int launch_speed(AVFilterContext *ctx, int prescale)
 {
     VMAFCUDAContext *s = ctx->priv;
-    VMAFCUDAParams *p  = &s->params;
-    const int nb_planes = VMAF_CHROMA * PAIR_NB;
+    SpeedCUDAParams *p = &s->speed;
     int ret;
 
-    p->speed        = s->common.speed[prescale];
-    p->speed_column = s->tables + offsetof(Tables, speed[prescale].column);
-    p->speed_line   = s->tables + offsetof(Tables, speed[prescale].line);
-    p->result_at    = s->speed_at[prescale];
-    if ((ret = launch_kernel(ctx, s->speed_blur, DIV_UP(p->speed.grid_w, VMAF_BLUR_RUN) *
-                             p->speed.grid_h * nb_planes, VMAF_BLUR_THREADS)) < 0 ||
-        (ret = launch_kernel(ctx, s->speed_subtract, nb_planes, VMAF_SPEED_THREADS)) < 0 ||
-        (ret = launch_kernel(ctx, s->speed_covariance, 2 * nb_planes, VMAF_SPEED_THREADS)) < 0 ||
-        (ret = launch_kernel(ctx, s->speed_solve, 2 * nb_planes, VMAF_SPEED_THREADS)) < 0)
+    p->pair      = s->pair.queue.batch_args;
+    p->dims      = s->common.speed[prescale];
+    p->src_x     = s->tables + offsetof(Tables, speed[prescale].src_x);
+    p->src_y     = s->tables + offsetof(Tables, speed[prescale].src_y);
+    p->result_at = s->speed_at[prescale];
+    if ((ret = launch_kernel(ctx, s->kernel.speed_blur, DIV_UP(p->dims.grid_w, SPEED_BLUR_RUN) *
+                             p->dims.grid_h * SPEED_PLANES, SPEED_BLUR_THREADS, p)) < 0 ||
+        (ret = launch_kernel(ctx, s->kernel.speed_subtract, SPEED_PLANES, SPEED_THREADS, p)) < 0 ||
+        (ret = launch_kernel(ctx, s->kernel.speed_covariance, 2 * SPEED_PLANES, SPEED_THREADS,
+                             p)) < 0 ||
+        (ret = launch_kernel(ctx, s->kernel.speed_solve, 2 * SPEED_PLANES, SPEED_THREADS, p)) < 0)
         return ret;
-    return launch_kernel(ctx, s->speed_measure, nb_planes *
-                         DIV_UP(p->speed.nb_blocks, 32), 32);
+    return launch_kernel(ctx, s->kernel.speed_measure,
+                         SPEED_PLANES * DIV_UP(p->dims.nb_blocks, 32), 32, p);
 }
 
-/// Enqueue the kernels of the batch. SpEED has few threads, which take long; CAMBI many launches.
+/// Enqueue the kernels of the batch. SpEED has few threads, which take long, and CAMBI many
+/// launches: both run beside ADM.
 static int launch(AVFilterContext *ctx)
 {
+    static const struct {
+        int branch;
+        int (*launch)(AVFilterContext *ctx, int instance);
+    } features[VMAF_NB_FEATURES] = {
+        [VMAF_FEATURE_SPEED]  = { 1, launch_speed  },
+        [VMAF_FEATURE_CAMBI]  = { 2, launch_cambi  },
+        [VMAF_FEATURE_ADM]    = { 3, launch_adm    },
+        [VMAF_FEATURE_MOTION] = { 3, launch_motion },
+    };
     const VMAFCUDAContext *s = ctx->priv;
     const VMAFContext *c = &s->common;
-    int ret = ff_cuda_queue_branch(ctx, 1);
+    int branch = 0, ret = 0;
 
-    for (int i = 0; i < VMAF_NB_PRESCALES && ret >= 0; i++)
-        ret = c->needs_prescale[i] ? launch_speed(ctx, i) : 0;
-    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 2)) < 0)
-        return ret;
-    for (int i = 0; i < c->nb_models && ret >= 0; i++)
-        ret = c->model[i].cambi_instance == i ? launch_cambi(ctx, i) : 0;
-    if (ret < 0 || (ret = ff_cuda_queue_branch(ctx, 3)) < 0)
-        return ret;
-    for (int i = 0; i < VMAF_NB_CSF && ret >= 0; i++)
-        ret = c->needs_csf[i] ? launch_adm(ctx, i) : 0;
-    for (int i = 0; i < VMAF_NB_WINDOWS && ret >= 0; i++)
-        ret = c->needs_window[i] ? launch_motion(ctx, i) : 0;
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && ret >= 0; pass++) {
+        if (branch != features[pass->feature].branch) {
+            branch = features[pass->feature].branch;
+            if ((ret = ff_cuda_queue_branch(ctx, branch)) < 0)
+                return ret;
+        }
+        ret = features[pass->feature].launch(ctx, pass->instance);
+    }
     return ret;
 }
 
 // ---- set-up ----
 
-/// Describe what is measured of pictures of a size, and what comes back.
+/// Set up for pictures of a size, and lay out the results.
 static int set_size(AVFilterContext *ctx, int width, int height)
 {
     VMAFCUDAContext *s = ctx->priv;
@@ -269,14 +345,15 @@ static int set_size(AVFilterContext *ctx, int width, int height)
 
     if ((ret = ff_vmaf_set_size(c, ctx, width, height)) < 0)
         return ret;
-    s->params.width  = width;
-    s->params.height = height;
-    s->params.depth  = c->depth;
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++) {
-        s->speed_at[i] = size;
-        if (c->needs_prescale[i])
-            size += sizeof(float) * VMAF_CHROMA * PAIR_NB * ff_vmaf_speed_stats_size(&c->speed[i]);
-    }
+    s->motion.width  = width;
+    s->motion.height = height;
+    s->adm.depth = s->motion.depth = s->speed.depth = c->depth;
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++)
+        if (pass->feature == VMAF_FEATURE_SPEED) {
+            s->speed_at[pass->instance] = size;
+            size += sizeof(float) * SPEED_PLANES *
+                    ff_vmaf_speed_stats_size(&c->speed[pass->instance]);
+        }
     // frames that are cropped on the GPU have smaller results
     if (!s->filter.result_size)
         s->filter.result_size = size;
@@ -301,55 +378,61 @@ static int upload_tables(AVFilterContext *ctx)
 
     if (!t)
         return AVERROR(ENOMEM);
-    for (int i = 0; i < c->nb_models; i++)
-        if (c->model[i].cambi_instance == i) {
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI) {
             ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
-            ff_vmaf_cambi_positions(t->cambi[i].column, s->params.width,  c->cambi[i].width);
-            ff_vmaf_cambi_positions(t->cambi[i].line,   s->params.height, c->cambi[i].height);
+            ff_vmaf_cambi_positions(t->cambi[i].src_x, c->width,  c->cambi[i].width);
+            ff_vmaf_cambi_positions(t->cambi[i].src_y, c->height, c->cambi[i].height);
+        } else if (pass->feature == VMAF_FEATURE_SPEED) {
+            ff_vmaf_speed_positions(t->speed[i].src_x, c->speed[i].chroma_w, c->speed[i].w);
+            ff_vmaf_speed_positions(t->speed[i].src_y, c->speed[i].chroma_h, c->speed[i].h);
         }
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        if (c->needs_prescale[i]) {
-            ff_vmaf_speed_positions(t->speed[i].column, c->speed[i].chroma_w, c->speed[i].w);
-            ff_vmaf_speed_positions(t->speed[i].line,   c->speed[i].chroma_h, c->speed[i].h);
-        }
+    }
     ret = ff_cuda_queue_upload(ctx, s->tables, t, sizeof(*t));
     av_free(t);
     return ret;
 }
 
-/// Get memory for batches of as many pairs as there is room for.
+/// Allocate memory for batches of as many pairs as there is room for.
 static int setup(AVFilterContext *ctx)
 {
     VMAFCUDAContext *s = ctx->priv;
     VMAFContext *c     = &s->common;
-    VMAFCUDAParams *p  = &s->params;
     CUDAQueue *q       = &s->pair.queue;
     size_t images = 0, cambi = 0, grids = 0, rows;
-    int ret;
+    int ret = load_modules(ctx);
 
+    if (ret < 0)
+        return ret;
     for (int i = 1; i < ADM_SCALES; i++)
         images += image_size(&c->adm[0][i]);
-    p->nb_rows = c->adm[0][0].h;
-    rows = sizeof(uint64_t) * ADM_SCALES * ADM_SUMS * ADM_BANDS * p->nb_rows;
-    for (int i = 0; i < c->nb_models; i++) {
-        if (c->model[i].cambi_instance != i)
-            continue;
-        describe_levels(p, &c->cambi[i]);
-        cambi = FFMAX(cambi, cambi_size(p));
+    s->adm.nb_rows = c->adm[0][0].h;
+    rows = sizeof(uint64_t) * ADM_SCALES * ADM_SUMS * ADM_BANDS * s->adm.nb_rows;
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI) {
+            set_levels(&s->cambi, &c->cambi[i]);
+            cambi = FFMAX(cambi, cambi_size(&s->cambi));
+        } else if (pass->feature == VMAF_FEATURE_SPEED) {
+            grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
+                                 c->speed[i].grid_w * c->speed[i].grid_h);
+        }
     }
-    for (int i = 0; i < VMAF_NB_PRESCALES; i++)
-        grids = FFMAX(grids, sizeof(float) * 2 * VMAF_CHROMA * PAIR_NB *
-                             c->speed[i].grid_w * c->speed[i].grid_h);
     // while one batch is measured, another one comes
-    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1,
-                           FFMIN((q->size + 1) / 2, VMAF_MAX_BATCH));
+    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1, (q->size + 1) / 2);
     if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &p->rows, q->max_batch * rows)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->adm.rows, q->max_batch * rows)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->motion.state,
+                                   q->max_batch * sizeof(MotionCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &p->grid, VMAF_MAX_BATCH * grids)) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &p->chroma, VMAF_MAX_BATCH * VMAF_CHROMA * PAIR_NB *
-                                                    sizeof(VMAFCUDAChroma))) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &p->state, VMAF_MAX_BATCH * sizeof(VMAFCUDAState))) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->cambi.state,
+                                   q->max_batch * sizeof(CAMBICUDAState))) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->speed.grid, q->max_batch * grids)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->speed.plane, q->max_batch * SPEED_PLANES *
+                                                         sizeof(SpeedCUDAPlane))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->tables, sizeof(Tables))) < 0)
         return ret;
     return upload_tables(ctx);
@@ -362,7 +445,7 @@ static VMAFCUDAPlane plane(const VMAFCUDAContext *s, const AVFrame *frame, int c
     const AVPixFmtDescriptor *desc   = ff_cuda_queue_format(frame->hw_frames_ctx);
     const AVComponentDescriptor *comp = &desc->comp[component];
     const int is_deep   = comp->depth > 8;
-    const int is_raised = !is_deep && s->params.depth > 8;
+    const int is_raised = !is_deep && s->common.depth > 8;
 
     return (VMAFCUDAPlane){
         .data   = ff_cuda_queue_plane(frame, component) + comp->offset,
@@ -386,19 +469,19 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     int ret;
 
     s->common.log.time_base = s->pair.sync.fs.time_base;
-    if (width != s->params.width || height != s->params.height) {
+    if (width != s->common.width || height != s->common.height) {
         if (s->has_pairs) {
             av_log(ctx, AV_LOG_ERROR, "The size of the picture has changed to %dx%d: insert "
                    "scale_cuda before this filter.\n", width, height);
             return AVERROR(EINVAL);
         }
-        // that of the link is without the cropping, which CUDA frames leave to us
+        // the size of the link is without the cropping, which CUDA frames leave to us
         if ((ret = set_size(ctx, width, height)) < 0 || (ret = setup(ctx)) < 0)
             return ret;
     }
     s->has_pairs = 1;
 
-    pair  = &s->params.pair[q->nb_batch];
+    pair  = ff_cuda_queue_next_args(ctx);
     *pair = (VMAFCUDAPair){
         .result    = ff_cuda_queue_next_result(ctx),
         .is_chosen = q->n % s->common.n_subsample == 0,
@@ -415,7 +498,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
-/// Hand over a frame whose result is there, and which may wait for the next one.
+/// Pass a frame and its results to the common part, where it may wait for the next frame's motion.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
 {
     VMAFCUDAContext *s = ctx->priv;
@@ -425,14 +508,16 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
     VMAFPairResult sums;
     AVFrame *held;
 
-    for (int i = 0; i < c->nb_models && chosen; i++)
-        if (c->model[i].cambi_instance == i)
+    for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && chosen; pass++) {
+        const int i = pass->instance;
+
+        if (pass->feature == VMAF_FEATURE_CAMBI)
             sums.cambi[i] = ff_vmaf_cambi_score(&c->cambi[i], result->cambi[i]);
-    for (int i = 0; i < VMAF_NB_PRESCALES && chosen; i++)
-        if (c->needs_prescale[i])
+        else if (pass->feature == VMAF_FEATURE_SPEED)
             ff_vmaf_speed_score(&c->speed[i],
                                 (const float *)((const uint8_t *)results + s->speed_at[i]),
                                 sums.speed[i]);
+    }
     if (chosen)
         memcpy(sums.adm, result->adm, sizeof(sums.adm));
     if (!(held = av_frame_clone(frame)))
@@ -450,25 +535,9 @@ static int get_frame(AVFilterContext *ctx, AVFrame **frame, int ended)
 
 // ---- filter ----
 
-static const CUDAQueueKernel kernels[] = {
-    { "vmaf_motion",         OFFSET(motion)         },
-    { "vmaf_adm_first",      OFFSET(adm_first)      },
-    { "vmaf_adm_next",       OFFSET(adm_next)       },
-    { "vmaf_adm_finish",     OFFSET(adm_finish)     },
-    { "vmaf_cambi_prepare",  OFFSET(cambi_prepare)  },
-    { "vmaf_cambi_filter",   OFFSET(cambi_filter)   },
-    { "vmaf_cambi_contrast", OFFSET(cambi_contrast) },
-    { "vmaf_cambi_select",   OFFSET(cambi_select)   },
-    { "vmaf_speed_blur",     OFFSET(speed_blur)     },
-    { "vmaf_speed_subtract", OFFSET(speed_subtract) },
-    { "vmaf_speed_covariance", OFFSET(speed_covariance) },
-    { "vmaf_speed_solve",    OFFSET(speed_solve)    },
-    { "vmaf_speed_measure",  OFFSET(speed_measure)  },
-    { NULL }
-};
-
 static const CUDAQueueFilter filter = {
-    .module = CUDA_QUEUE_MODULE(vf_vmaf_cuda, kernels),
+    .module    = CUDA_QUEUE_MODULE(vf_vmaf_adm_cuda, adm_kernels),
+    .args_size = sizeof(VMAFCUDAPair),
     .check  = check,
     .setup  = setup,
     .add    = add_pair,

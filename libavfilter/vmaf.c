@@ -215,9 +215,6 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
         while (memcmp(&s->model[i].cambi, &model->cambi, sizeof(model->cambi)))
             i++;
         model->cambi_instance = i;
-        s->needs_csf[model->variant->csf]           = 1;
-        s->needs_prescale[model->variant->prescale] = 1;
-        s->needs_window[model->window]              = !s->still;
         s->has_window_5 |= model->window == VMAF_WINDOW_5;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;

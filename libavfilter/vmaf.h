@@ -87,7 +87,6 @@ typedef struct VMAFContext {
 
     VMAFModel model[VMAF_MAX_MODELS];
     int nb_models;
-    int needs_csf[VMAF_NB_CSF], needs_prescale[VMAF_NB_PRESCALES], needs_window[VMAF_NB_WINDOWS];
     VMAFPass pass[VMAF_MAX_PASSES];     ///< ordered by feature and instance
     int nb_passes;
     int has_window_5;           ///< whether motion is measured over five frames

@@ -115,6 +115,18 @@ static DEVICE_INLINE T load_relaxed(const T *src)
     return *(const volatile T *)src;
 }
 
+/// Load a value of device memory from an address that was itself loaded from memory: of those that a
+/// kernel gets as parameters the compiler knows where they point to.
+template<typename T>
+static DEVICE_INLINE T load_global(const T *src)
+{
+#ifdef __clang__
+    return *(const __attribute__((address_space(1))) T *)src;
+#else
+    return __ldg(src);
+#endif
+}
+
 /// Four bytes of a (numbered from 0) and b (from 4), by the nibbles of selector.
 INSTRUCTION(unsigned, byte_perm, (unsigned a, unsigned b, unsigned selector),
             asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector)))

@@ -194,8 +194,8 @@ CUdeviceptr ff_cuda_queue_plane(const AVFrame *frame, int component)
 
 // ---- opening and closing ----
 
-/// Allocate host memory that kernels write to: it has the same address for them.
-static int alloc_results(AVFilterContext *ctx, size_t size)
+/// Allocate host memory that the device reads and writes: it has the same address for kernels.
+static int alloc_pinned(AVFilterContext *ctx, uint8_t **memory, size_t size)
 {
     CUDAQueue *q = ctx->priv;
     tHostAlloc *alloc = DRIVER_FUNCTION(tHostAlloc, "cuMemHostAlloc");
@@ -204,7 +204,7 @@ static int alloc_results(AVFilterContext *ctx, size_t size)
         av_log(ctx, AV_LOG_ERROR, "The driver has no pinned memory; update it.\n");
         return AVERROR(ENOSYS);
     }
-    return CHECK_CU(alloc((void **)&q->result, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP));
+    return CHECK_CU(alloc((void **)memory, size, HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICEMAP));
 }
 
 static int alloc_ring(AVFilterContext *ctx)
@@ -223,7 +223,12 @@ static int alloc_ring(AVFilterContext *ctx)
         if (ret < 0)
             return ret;
     }
-    return alloc_results(ctx, q->size * q->filter->result_size);
+    ret = alloc_pinned(ctx, &q->result, q->size * q->filter->result_size);
+    if (ret < 0 || !q->filter->args_size)
+        return ret;
+    ret = alloc_pinned(ctx, &q->args, 2 * q->size * q->filter->args_size);
+    return ret < 0 ? ret : ff_cuda_queue_alloc(ctx, &q->device_args,
+                                               2 * q->size * q->filter->args_size);
 }
 
 static int check_device(AVFilterContext *ctx)
@@ -347,6 +352,8 @@ static void free_device(AVFilterContext *ctx)
             CHECK_CU(q->cu->cuMemFree(*q->memory[i]));
     if (q->result)
         DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")(q->result);
+    if (q->args)
+        DRIVER_FUNCTION(tFreeHost, "cuMemFreeHost")(q->args);
     for (int i = 0; i < CUDA_QUEUE_MAX_MODULES && q->module[i]; i++)
         CHECK_CU(q->cu->cuModuleUnload(q->module[i]));
 }
@@ -369,6 +376,34 @@ CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx)
     const CUDAQueue *q = ctx->priv;
 
     return (uintptr_t)q->result + result_offset(q, queued_slot(q, q->nb_queued));
+}
+
+/**
+ * The arguments of a batch begin at the index of its first frame's slot and have no gaps, as a copy
+ * needs it. So they reach beyond the ring, but not to those of another batch in flight: there are
+ * no more than slots from its first to its last frame, which leave after the first.
+ */
+void *ff_cuda_queue_next_args(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+
+    if (!q->nb_batch)
+        q->first_args = queued_slot(q, q->nb_queued) - q->slot;
+    return q->args + (q->first_args + q->nb_batch) * q->filter->args_size;
+}
+
+/// Copy the arguments of the batch to the device, before what is enqueued from here on.
+static int upload_args(AVFilterContext *ctx)
+{
+    CUDAQueue *q = ctx->priv;
+    const size_t offset = q->first_args * q->filter->args_size;
+
+    if (!q->filter->args_size)
+        return 0;
+    q->batch_args = q->device_args + offset;
+    return CHECK_CU(q->cu->cuMemcpyHtoDAsync(q->batch_args, q->args + offset,
+                                             q->nb_batch * q->filter->args_size,
+                                             q->hwctx->stream));
 }
 
 static void free_frames(CUDAQueueSlot *slot)
@@ -411,7 +446,9 @@ int ff_cuda_queue_flush(AVFilterContext *ctx)
 
     if (!q->nb_batch)
         return 0;
-    ret = q->filter->launch(ctx);
+    ret = upload_args(ctx);
+    if (ret >= 0)
+        ret = q->filter->launch(ctx);
     if (ret >= 0)
         ret = join_branches(ctx);
     q->nb_batch = 0;

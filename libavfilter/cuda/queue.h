@@ -58,9 +58,9 @@
 
 #include "shared.h"
 
-#define CUDA_QUEUE_MAX_MEMORY 8
+#define CUDA_QUEUE_MAX_MEMORY 10
 #define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
-#define CUDA_QUEUE_MAX_MODULES 3
+#define CUDA_QUEUE_MAX_MODULES 4
 #define CUDA_QUEUE_MAX_BRANCHES 3
 
 /// A kernel of a module, and where in the filter's context its address goes.
@@ -101,6 +101,7 @@ typedef struct CUDAQueueFilter {
     CUDAQueueModule module;
     size_t result_size;         ///< bytes of a frame's result, a multiple of 8; 0 for none
     size_t state_size;          ///< bytes that add() knows of a frame and report() needs, or 0
+    size_t args_size;           ///< bytes of a frame's arguments in device memory, or 0
 
     /// Check inputs, which have CUDA frames, before the device is opened; may be NULL.
     int (*check)(AVFilterContext *ctx);
@@ -114,7 +115,8 @@ typedef struct CUDAQueueFilter {
     int (*replace)(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output);
     /**
      * Add a frame to the batch, at index nb_batch. Its result goes to
-     * ff_cuda_queue_next_result(). Its cropping may differ from that of the last frame.
+     * ff_cuda_queue_next_result(), its arguments to ff_cuda_queue_next_args(). Its cropping may
+     * differ from that of the last frame.
      *
      * @param ref the second input's; NULL if there is one input
      * @return 1, or 0 if there is nothing to compute for it, or a negative AVERROR
@@ -151,6 +153,7 @@ typedef struct CUDAQueue {
     CudaFunctions *cu;
     int nb_multiprocessors;
     int nb_batch;               ///< frames added since the last launch
+    CUdeviceptr batch_args;     ///< [nb_batch][args_size], for launch()
     uint64_t n;                 ///< number of the frame that is added or reported, from 0
     void *state;                ///< [state_size] of that frame
     uint64_t nb_frames;         ///< that came
@@ -177,6 +180,9 @@ typedef struct CUDAQueue {
     int64_t pushed, interval;   ///< time of the last frame, and since the one before, in us
 
     uint8_t *result;            ///< [size][result_size], pinned
+    uint8_t *args;              ///< [2 * size][args_size], pinned: see ff_cuda_queue_next_args()
+    CUdeviceptr device_args;    ///< copy of args
+    int first_args;             ///< index of the batch's first arguments
 } CUDAQueue;
 
 #define CUDA_QUEUE_OPTION_OF(nb, flags)                                         \
@@ -249,6 +255,14 @@ void ff_cuda_queue_uninit(AVFilterContext *ctx);
 
 /// Where kernels write the result of the frame that add() gets.
 CUdeviceptr ff_cuda_queue_next_result(AVFilterContext *ctx);
+
+/**
+ * Get the arguments of the frame that add() gets, for add() to write. The queue copies those of a
+ * batch to the device before launch(), which finds them in batch_args.
+ *
+ * @return pinned memory that is not reused before the kernels of the batch are done
+ */
+void *ff_cuda_queue_next_args(AVFilterContext *ctx);
 
 /// Launch the batch, if it is not empty. add() calls it before it changes what a batch shares.
 int ff_cuda_queue_flush(AVFilterContext *ctx);

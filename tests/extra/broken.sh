@@ -67,7 +67,7 @@ mutants() {
   libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-ssim_cuda
   libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
-* libavfilter/vf_vmaf_cuda.c @ s/launch_speed(ctx, i) : 0/0 : 0/ @ vmaf-cuda-tiles
+* libavfilter/vf_vmaf_cuda.c @ s/ret = features\[pass/ret = !pass->feature ? 0 : features[pass/ @ vmaf-cuda-tiles
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/if (left >= 0 \&\& top >= 0 \&\& left/if (left >= -9 \&\& top >= 0 \&\& left/ @ bliinds-cuda-tiles

@@ -161,6 +161,7 @@ static inline unsigned atomic_cas(unsigned *dst, unsigned expected, unsigned val
 static inline void atomic_add64(uint64_t *dst, uint64_t value) { *dst += value; }
 static inline void fence_device() {}
 template<typename T> static inline T load_relaxed(const T *src) { return *(const volatile T *)src; }
+template<typename T> static inline T load_global(const T *src) { return *src; }
 
 static inline unsigned byte_perm(unsigned a, unsigned b, unsigned selector)
 {

@@ -47,10 +47,11 @@ fate-$(1): RUN = matrix_of_formats $(2)
 fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
-# Kernels by each compiler, which are in the test's name with the filter: $(call PTX_TESTS,filter).
-PTX_TESTS = $(patsubst %,fate-%-cuda-ptx-built,$(1) $(if $(filter mad,$(1)),mad_chirp mad_large)) \
-            $(foreach F,$(1) $(if $(filter mad,$(1)),mad_large),\
-                $(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc))
+# Kernels by each compiler, which are in the test's name with those: $(call PTX_TESTS,filter).
+KERNELS_OF_mad  = mad mad_chirp mad_large
+KERNELS_OF_vmaf = $(addprefix vmaf_,adm cambi motion speed)
+PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
+                $(if $(filter mad_chirp,$(F)),,$(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc)))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak \
