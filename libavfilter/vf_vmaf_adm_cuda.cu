@@ -24,20 +24,22 @@
 #include "vf_vmaf_cuda.cuh"
 #include "vf_vmaf_adm_cuda.h"
 
-/// Columns of samples below a tile.
-#define COLUMNS_W (2 * ADM_HALO_W + 2)
+/// @name Size of a tile with the coefficients around it, and the columns of samples below them
+/// @{
+#define HALO_W    (ADM_TILE_W + 2)
+#define HALO_H    (ADM_TILE_H + 2)
+#define COLUMNS_W (2 * HALO_W + 2)
+/// @}
 
 /// Threads that filter a column: each has a part of the rows.
-#define COLUMN_PARTS 3
-#define COLUMN_ROWS  (ADM_HALO_H / COLUMN_PARTS)
-static_assert(COLUMN_PARTS * COLUMN_ROWS == ADM_HALO_H &&
-              COLUMN_PARTS * PAIR_NB * COLUMNS_W <= ADM_THREADS, "columns have no even parts");
+#define COLUMN_PARTS (ADM_THREADS / (PAIR_NB * COLUMNS_W))
+#define COLUMN_ROWS  (HALO_H / COLUMN_PARTS)
 
-/// Shared memory of a thread block: 24 KB.
+/// Shared memory of a thread block: 25 KB.
 typedef struct ADMShared {
-    int2 cm[ADM_HALO_H][ADM_HALO_W];    ///< cm_neighbour of both parts, summed over the bands
-    int column[PAIR_NB][2][ADM_HALO_H][COLUMNS_W];  ///< vertically filtered: low, high
-    int src_row[2 * ADM_HALO_H + 2];    ///< row of the picture, for each row of a column
+    int2 cm[HALO_H][HALO_W];            ///< cm_neighbour of both parts, summed over the bands
+    int column[PAIR_NB][2][HALO_H][COLUMNS_W];  ///< vertically filtered: low, high
+    int src_row[2 * HALO_H + 2];        ///< row of the picture, for each row of a column
 } ADMShared;
 
 /// Coefficients at a place.
@@ -219,48 +221,47 @@ static DEVICE_INLINE void store_band_a(const ADMShared &s, const ADMCUDAParams &
 
 /**
  * Transform a scale and sum the cubes of its coefficients. A thread block processes ADM_TILES tiles
- * from left to right, in which a warp has a row with its halo and sums it. The first and the last
- * warp only have coefficients around the tile.
+ * from left to right, in which a warp has a row and sums it.
  */
 template<bool FIRST>
 static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
 {
     __shared__ ADMShared s;
     const ADMScale &adm = p.adm;
-    const int tid = threadIdx.x, x = tid % ADM_HALO_W, y = tid / ADM_HALO_W;
+    const int tid = threadIdx.x, x = tid % ADM_TILE_W + 1, y = tid / ADM_TILE_W + 1;
     const int run     = ADM_TILE_W * ADM_TILES(!FIRST), nb_runs = DIV_UP(adm.w, run);
     const int begin   = blockIdx.x % nb_runs * run, end = min(begin + run, adm.w);
     const int top     = blockIdx.x / nb_runs * ADM_TILE_H, row = top + y - 1;
     const bool has_rows = top < adm.bottom && top + ADM_TILE_H > adm.top;
-    const bool is_inner = x > 0 && x <= ADM_TILE_W && y > 0 && y <= ADM_TILE_H;
     uint64_t sum[ADM_SUMS][ADM_BANDS] = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
-    ADMCoefficient c;
-    bool is_pooled = false;
 
-    if (tid < 2 * ADM_HALO_H + 2)
+    if (tid < 2 * HALO_H + 2)
         s.src_row[tid] = mirror(2 * top - 3 + tid, 2 * adm.height - 1);
     __syncthreads();
 #pragma unroll 1
-    for (int left = begin;; left += ADM_TILE_W) {
+    for (int left = begin; left < end; left += ADM_TILE_W) {
         const int column = left + x - 1;
+        ADMCoefficient c;
 
-        // the previous tile, while other warps load this one
-        if (is_pooled)
-            minkowski_sum<FIRST>(sum, s, c, adm, x, y);
-        if (left >= end)
-            break;
         dwt_vertical<FIRST>(s, p, left);
         __syncthreads();
-        if (is_inner && column < adm.w && row < adm.h && adm.scale + 1 < ADM_SCALES)
+        if (column < adm.w && row < adm.h && adm.scale + 1 < ADM_SCALES)
             store_band_a<FIRST>(s, p, x, y, left, top);
-        if (has_rows && left < adm.right && left + ADM_TILE_W > adm.left)
+        if (has_rows && left < adm.right && left + ADM_TILE_W > adm.left) {
+            // the halo: above and below, then the sides
+            if (tid < 2 * HALO_W + 2 * ADM_TILE_H) {
+                const int i = tid - 2 * HALO_W;
+
+                decouple<FIRST>(c, s, adm, i < 0 ? tid % HALO_W : i % 2 * (HALO_W - 1),
+                                i < 0 ? tid / HALO_W * (HALO_H - 1) : i / 2 + 1, left, top);
+            }
             decouple<FIRST>(c, s, adm, x, y, left, top);
-        is_pooled = is_inner && column >= adm.left && column < adm.right &&
-                    row >= adm.top && row < adm.bottom;
+            __syncthreads();
+            if (column >= adm.left && column < adm.right && row >= adm.top && row < adm.bottom)
+                minkowski_sum<FIRST>(sum, s, c, adm, x, y);
+        }
         __syncthreads();
     }
-    if (y == 0 || y > ADM_TILE_H)
-        return;
     UNROLL
     for (int i = 0; i < ADM_SUMS * ADM_BANDS; i++)
         add_sum(&p.rows[((blockIdx.y * ADM_SCALES + adm.scale) *
@@ -292,7 +293,7 @@ static DEVICE_INLINE void adm_finish(const ADMCUDAParams &p)
 
 extern "C" {
 
-KERNEL(vmaf_adm_first, ADMCUDAParams, IS_CHOSEN, adm_transform<true>, ADM_THREADS, 2)
+KERNEL(vmaf_adm_first, ADMCUDAParams, IS_CHOSEN, adm_transform<true>, ADM_THREADS)
 KERNEL(vmaf_adm_next, ADMCUDAParams, IS_CHOSEN, adm_transform<false>, ADM_THREADS, 2)
 KERNEL(vmaf_adm_finish, ADMCUDAParams, IS_CHOSEN, adm_finish, ADM_FINISH_THREADS)
 
