@@ -35,9 +35,9 @@ static_assert(COLUMN_PARTS * COLUMN_ROWS == ADM_HALO_H &&
 
 /// Shared memory of a thread block: 24 KB.
 typedef struct ADMShared {
-    int2 cm[ADM_HALO_H][ADM_HALO_W];            ///< cm_neighbour of both parts, summed over the bands
+    int2 cm[ADM_HALO_H][ADM_HALO_W];    ///< cm_neighbour of both parts, summed over the bands
     int column[PAIR_NB][2][ADM_HALO_H][COLUMNS_W];  ///< vertically filtered: low, high
-    int src_row[2 * ADM_HALO_H + 2];        ///< row of the picture, for each row of a column
+    int src_row[2 * ADM_HALO_H + 2];    ///< row of the picture, for each row of a column
 } ADMShared;
 
 /// Coefficients at a place.
@@ -219,8 +219,8 @@ static DEVICE_INLINE void store_band_a(const ADMShared &s, const ADMCUDAParams &
 
 /**
  * Transform a scale and sum the cubes of its coefficients. A thread block processes ADM_TILES tiles
- * from left to right, in which a warp has a row with its halo and sums it. The first and the last warp
- * only have coefficients around the tile. While some warps sum, others load the next tile.
+ * from left to right, in which a warp has a row with its halo and sums it. The first and the last
+ * warp only have coefficients around the tile.
  */
 template<bool FIRST>
 static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
@@ -244,7 +244,7 @@ static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
     for (int left = begin;; left += ADM_TILE_W) {
         const int column = left + x - 1;
 
-        // of the tile before, while other warps load this one
+        // the previous tile, while other warps load this one
         if (is_pooled)
             minkowski_sum<FIRST>(sum, s, c, adm, x, y);
         if (left >= end)

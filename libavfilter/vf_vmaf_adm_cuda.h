@@ -30,8 +30,8 @@
 #include "vf_vmaf_cuda.h"
 #include "vmaf_adm_ops.h"
 
-/// @name Size of a tile in coefficients, without and with those around it, which have a thread each;
-/// and the number of tiles in a row that a thread block processes: the smaller scales have few
+/// @name Size of a tile in coefficients, also with the halo, where each has a thread; and the
+/// number of tiles in a row that a thread block processes: the smaller scales have few
 /// @{
 #define ADM_TILE_W  30
 #define ADM_TILE_H  16
@@ -50,8 +50,8 @@ typedef struct ADMCUDAParams {
     ADMScale adm;               ///< scale that is transformed
     int row_shift[ADM_SCALES][ADM_SUMS];
     DEVICE_PTR(const int32_t) image;            ///< [gridDim.y][PAIR_NB] pictures of this scale
-    DEVICE_PTR(int32_t) next;                   ///< those of the next scale
-    /// Sums of rows: [gridDim.y][ADM_SCALES][ADM_SUMS][ADM_BANDS][nb_rows], all zero between batches
+    DEVICE_PTR(int32_t) next;                   ///< pictures of the next scale
+    /// [gridDim.y][ADM_SCALES][ADM_SUMS][ADM_BANDS][nb_rows] sums, all zero between batches
     DEVICE_PTR(uint64_t) rows;
     int nb_rows;                ///< rows of a band of the first scale
 } ADMCUDAParams;

@@ -40,7 +40,7 @@ typedef struct CAMBIRow {
 } CAMBIRow;
 
 /// Word of two samples.
-template<typename T> struct CAMBIWord          { typedef uint16_t type; };
+template<typename T> struct CAMBIWord           { typedef uint16_t type; };
 template<>           struct CAMBIWord<uint16_t> { typedef uint32_t type; };
 
 /// Source of four samples in a row, of which those past the edge are the last one of the row.
@@ -110,7 +110,8 @@ static DEVICE_INLINE CAMBIRow cambi_load(const CAMBICUDAParams &p, const CAMBISo
 }
 
 /// Return the means of 2x2 samples if the anti-dithering filter is on.
-static DEVICE_INLINE CAMBIRow cambi_mean(bool anti_dither, const CAMBIRow &row, const CAMBIRow &below)
+static DEVICE_INLINE CAMBIRow cambi_mean(bool anti_dither, const CAMBIRow &row,
+                                         const CAMBIRow &below)
 {
     if (!anti_dither)
         return row;
@@ -305,8 +306,8 @@ static DEVICE_INLINE void cambi_filter(const CAMBICUDAParams &p)
 #define COUNTED (2 * WARP_SIZE)
 #define CENTRAL (COUNTED - 2 * CAMBI_NUM_DIFFS)
 
-/// Histograms of the columns over the rows of the window. Each 32-bit word packs the 8-bit counts of
-/// four columns.
+/// Histograms of the columns over the rows of the window. Each 32-bit word packs the 8-bit counts
+/// of four columns.
 typedef uint32_t CAMBIHist[COUNTED][WARP_SIZE];
 
 /// Shared memory of a thread block, which is a warp: 9 KB.
@@ -355,8 +356,8 @@ static DEVICE_INLINE void cambi_join(unsigned nb[NEAR], unsigned four[NEAR])
 
 /**
  * Compute the c-values of a value in four columns in a row: the largest over all differences. The
- * window of the first column is summed in bytes, which do not overflow within nb_words: a count is at
- * most the window's height. The windows of the other columns are derived from it.
+ * window of the first column is summed in bytes, which do not overflow within nb_words: a count is
+ * at most the window's height. The windows of the other columns are derived from it.
  */
 static DEVICE_INLINE void max_c_values(float most[4], const CAMBICUDAParams &p,
                                      const CAMBIHist &hist, int value, int base, int column)
@@ -510,9 +511,9 @@ static DEVICE_INLINE unsigned least_value(const CAMBIColumn &c, int top, int end
 }
 
 /**
- * Compute the c-value of each masked sample. A warp keeps histograms of 128 columns over the rows of
- * the window, which slides down; the outer columns only belong to the windows of the inner ones. Each
- * pass covers CENTRAL values, from the least one on that the passes before have not covered.
+ * Compute the c-value of each masked sample. A warp keeps histograms of 128 columns over the rows
+ * of the window, which slides down; the outer columns only belong to the windows of the inner ones.
+ * Each pass covers CENTRAL values, from the least one on that the passes before have not covered.
  */
 static DEVICE_INLINE void cambi_contrast(const CAMBICUDAParams &p)
 {
@@ -577,9 +578,9 @@ static DEVICE_INLINE uint64_t topk_value(int key)
 }
 
 /**
- * Compute the mean of a scale's nb_top largest c-values by a radix select: each launch finds a digit
- * of the threshold, the highest first, by a histogram with a bin for each thread. The last launch
- * also sums the c-values above the threshold, or all if there are no more than nb_top.
+ * Compute the mean of a scale's nb_top largest c-values by a radix select: each launch finds a
+ * digit of the threshold, the highest first, by a histogram with a bin for each thread. The last
+ * one also sums the c-values above the threshold, or all if there are no more than nb_top.
  */
 static DEVICE_INLINE void cambi_select(const CAMBICUDAParams &p)
 {
@@ -648,10 +649,9 @@ static DEVICE_INLINE void cambi_select(const CAMBICUDAParams &p)
     add_sum(&topk->sum, sum);
     __syncthreads();
     if (tid == 0) {
-        double *mean = (double *)(p.pair[blockIdx.y].result + p.result_at) + scale;
-
-        *mean   = load_relaxed(&topk->sum) * 0x1p-24 / nb_top;
-        *topk   = CAMBITopK();
+        ((double *)(p.pair[blockIdx.y].result + p.result_at))[scale] =
+            load_relaxed(&topk->sum) * 0x1p-24 / nb_top;
+        *topk = CAMBITopK();
     }
 }
 

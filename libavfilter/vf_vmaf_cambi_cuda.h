@@ -57,7 +57,7 @@ typedef struct CAMBITopK {
 /// State of a pair between thread blocks and launches, all zero between batches.
 typedef struct CAMBICUDAState {
     CAMBITopK topk[CAMBI_SCALES];
-    uint32_t hist[CAMBI_SCALES][CAMBI_TOPK_THREADS];    ///< of the digit
+    uint32_t hist[CAMBI_SCALES][CAMBI_TOPK_THREADS];    ///< histogram of the digit
 } CAMBICUDAState;
 
 /// Picture of a scale.

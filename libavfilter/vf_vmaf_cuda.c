@@ -21,8 +21,8 @@
  * VMAF v1 of CUDA frames
  *
  * The twin of vf_vmaf.c, with the same digits. Kernels sum integers and compute the statistics of
- * chroma; vmaf.c computes features and scores from these. The filter does not wait for results: main
- * frames leave in order, each when its results and those of the next frame are there.
+ * chroma; vmaf.c computes features and scores from these. The filter does not wait for results:
+ * main frames leave in order, each when its results and those of the next frame are there.
  */
 
 #include <stddef.h>
@@ -305,8 +305,8 @@ static int launch_speed(AVFilterContext *ctx, int prescale)
                          SPEED_PLANES * DIV_UP(p->dims.nb_blocks, 32), 32, p);
 }
 
-/// Enqueue the kernels of the batch. SpEED has few threads, which take long, and CAMBI many launches:
-/// they run beside ADM.
+/// Enqueue the kernels of the batch. SpEED has few threads, which take long, and CAMBI many
+/// launches: both run beside ADM.
 static int launch(AVFilterContext *ctx)
 {
     static const struct {
@@ -475,7 +475,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
                    "scale_cuda before this filter.\n", width, height);
             return AVERROR(EINVAL);
         }
-        // that of the link is without the cropping, which CUDA frames leave to us
+        // the size of the link is without the cropping, which CUDA frames leave to us
         if ((ret = set_size(ctx, width, height)) < 0 || (ret = setup(ctx)) < 0)
             return ret;
     }

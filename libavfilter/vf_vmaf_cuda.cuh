@@ -20,10 +20,10 @@
  * @file
  * Common code of the kernels of VMAF v1's features. blockIdx.y is the pair.
  *
- * A launch extracts one variant of a feature from all pairs: a contrast sensitivity of ADM, a window
- * of motion, a picture of CAMBI, a prescaled size of chroma. Powers are left to the host, which gets
- * sums. Sums of integers are added in any order, sums of floats by one thread each in the order of
- * the CPU.
+ * A launch extracts one variant of a feature from all pairs: a contrast sensitivity of ADM, a
+ * window of motion, a picture of CAMBI, a prescaled size of chroma. Powers are left to the host,
+ * which gets sums. Sums of integers are added in any order, sums of floats by one thread each in
+ * the order of the CPU.
  *
  * Times are in doc/benchmarks.md; they chose the sizes of tiles and runs, on an H100.
  */
@@ -51,7 +51,7 @@ static DEVICE_INLINE int get_sample(const VMAFCUDAPlane &p, int x, int y)
     return p.size == 1 ? load_sample<uint8_t>(p, at) : load_sample<uint16_t>(p, at);
 }
 
-/// Mirror an index at 0 and at last / 2. Indices far outside are clamped: their samples are not used.
+/// Mirror an index at 0 and at last / 2. Far outside it is clamped: the sample is not used.
 static DEVICE_INLINE int mirror(int i, int last)
 {
     return max(min(vmaf_abs(i), last - vmaf_abs(i)), 0);

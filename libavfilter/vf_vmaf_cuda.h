@@ -34,7 +34,7 @@ typedef struct VMAFCUDAPlane {
     int pitch;                      ///< in bytes
     uint8_t step, size;             ///< bytes from a sample to the next, and bytes of a sample
     uint8_t down;                   ///< right shift of a sample of two bytes
-    uint16_t mask;                  ///< bits of the shifted sample; those beyond the depth are ignored
+    uint16_t mask;                  ///< bits of the shifted sample that are not ignored
     uint16_t factor;                ///< factor of a sample of one byte, in 2^-6
 } VMAFCUDAPlane;
 

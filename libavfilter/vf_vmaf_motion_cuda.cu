@@ -24,8 +24,8 @@
 #include "vf_vmaf_cuda.cuh"
 #include "vf_vmaf_motion_cuda.h"
 
-/// Filter the differences of two frames vertically, for the columns of a tile and two on each side: a
-/// thread has one.
+/// Filter the differences of two frames vertically, for the columns of a tile and two on each side.
+/// A thread has one.
 template<typename T>
 static DEVICE_INLINE void filter_columns(int (*dst)[MOTION_THREADS], const MotionCUDAParams &p,
                                          const VMAFCUDAPlane &cur, const VMAFCUDAPlane &prev,

@@ -100,8 +100,8 @@ static DEVICE_INLINE void speed_blur(const SpeedCUDAParams &p)
     speed_grid(p, 0, picture)[y * w + left + tid] = sum;
 }
 
-/// Subtract the local mean, and compute the mean of each element of all overlapping blocks. A thread
-/// block has a plane.
+/// Subtract the local mean, and compute the mean of each element of all overlapping blocks. A
+/// thread block has a plane.
 static DEVICE_INLINE void speed_subtract(const SpeedCUDAParams &p)
 {
     const SpeedDims &picture = p.dims;

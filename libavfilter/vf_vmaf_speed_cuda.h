@@ -30,7 +30,7 @@
 #include "vf_vmaf_cuda.h"
 #include "vmaf_speed_ops.h"
 
-/// @name Blurred samples of a row that a thread block computes; threads, and those that sum covariances
+/// @name Samples of a row that a thread block blurs; threads, and those that sum covariances
 /// @{
 #define SPEED_BLUR_RUN     32
 #define SPEED_BLUR_THREADS (SPEED_BLUR_RUN * SPEED_TAPS)
