@@ -93,7 +93,7 @@ typedef struct VMAFCUDAContext {
 static const AVOption vmaf_cuda_options[] = {
     VMAF_OPTIONS(VMAFCUDAContext, common, FLAGS),
     // SpEED takes as long for a batch as for a pair
-    CUDA_QUEUE_OPTION_OF(64, FLAGS),
+    CUDA_QUEUE_OPTION_OF(32, FLAGS),
     PAIR_SYNC_OPTIONS(VMAFCUDAContext, pair.sync, FLAGS),
     { NULL }
 };
