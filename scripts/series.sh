@@ -22,7 +22,7 @@ steps() {
     step mad_cuda "avfilter: add the mad_cuda filter" '*mad?cuda*' libavfilter/cuda/fft.cuh
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
         'tests/ref/fate/vmaf-*' '*pairs*' '*inputs*' doc/vmaf.texi
-    step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf?cuda*'
+    step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf*cuda*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
