@@ -106,7 +106,7 @@ def test_watchdog(monkeypatch):
 def test_run_process():
     done = quality_common.run_process(['sh', '-c', 'printf "out\\377"; printf "\\n[x @ 0x1f] bad \\033\\nworse" >&2; exit 3'])
     assert done == (b'out\xff', '\n[x @ 0x1f] bad \x1b\nworse', 3) and done.error == '[x] bad \x1b'
-    assert quality_common.run_process(['sh', '-c', 'kill -9 $$']).error == 'it ended with code -9'
+    assert quality_common.run_process(['sh', '-c', 'kill -9 $$']).error == 'it was ended by signal 9'
 
 
 def test_names(tmp_path, capfd):
