@@ -19,7 +19,6 @@ import stat
 import sys
 import tempfile
 import time
-from fractions import Fraction
 from typing import NamedTuple
 
 import ffcrf_options
@@ -320,6 +319,8 @@ def init(job):
     if help_text.startswith(b'Unknown filter'):
         raise ToolError(f"This ffmpeg has no filter '{job.metric.name}': use --target-ssim or "
                         '--target-xpsnr, or an ffmpeg that has it.')
+    if job.metric.name == 'xpsnr' and 'xpsnr' not in quality_common.has(job.ffmpeg, 'filters'):
+        raise ToolError('XPSNR needs FFmpeg 8.0 or newer: use --target-ssim, or another ffmpeg.')
     job.ffmpeg_version = ask(job, '-version').output.decode('latin-1')
 
 
@@ -484,16 +485,10 @@ def score_words(job, graph, encode, step):
     if is_vmaf:
         options = f':n_subsample={step}' + ':bitdepth=10' * job.mixed_depth + \
             f':model=version={model}' * (model != 'v1')
-    number = 'settb=1/25,setpts=N'
     pair = '[r][e]' if metric.decibels else '[e][r]'
-    if metric.name == 'xpsnr':
-        # it depends on the frame rate, which setpts makes unknown: FFmpeg 7.1 would divide by zero
-        rate = Fraction(job.rate if job.rate and re.fullmatch(r'\d+(/\d+)?', job.rate) else
-                        job.source.frame_rate or 25).limit_denominator(1001)
-        number, rest = f'settb={1 / rate},setpts=N', f'{rest},fps={rate}'
     # with shortest=1, ffmpeg loses the last frame of a filter that waits for the next one
-    graph += f'[{encode}]{number},split[c][x];[x]null{rest}[e];' \
-        f'[s]{number}{rest}[r];{pair}{metric.name}{"_cuda" * bool(job.gpu_format)}' \
+    graph += f'[{encode}]settb=1/25,setpts=N,split[c][x];[x]null{rest}[e];' \
+        f'[s]settb=1/25,setpts=N{rest}[r];{pair}{metric.name}{"_cuda" * bool(job.gpu_format)}' \
         f'=eof_action=pass{options},metadata=print:file=/dev/stdout:direct=1[o]'
     return ['-filter_complex', graph, '-map', '[c]', *PASS, '-stats_enc_pre', '/dev/fd/1',
             '-stats_enc_pre_fmt', DECODED, '-f', 'null', '-', '-map', '[o]', *PASS, '-f', 'null',

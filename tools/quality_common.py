@@ -318,8 +318,13 @@ def run_ffmpeg(ffmpeg, *arguments, **options):
 
 @functools.cache
 def has(ffmpeg, kind):
-    """The names of its 'filters', 'bsfs' or 'encoders'."""
-    return set(run_ffmpeg(ffmpeg, '-v', 'quiet', '-' + kind).output.decode().split())
+    """The names of its 'filters', 'bsfs' or 'encoders'; of filters, those that the tools can use."""
+    names = set(run_ffmpeg(ffmpeg, '-v', 'quiet', '-' + kind).output.decode().split())
+    if kind == 'filters' and 'xpsnr' in names:
+        # Before FFmpeg 8.0, xpsnr divides by a frame rate that is unknown behind setpts.
+        version = run_ffmpeg(ffmpeg, '-v', 'quiet', '-version').output
+        names -= {'xpsnr'} if re.search(rb'libavfilter +([1-9]|10)\.', version) else set()
+    return names
 
 
 # ---- facts about files ----
