@@ -21,7 +21,7 @@ trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
 mkdir bin
 ln -s "$ffmpeg" bin/ffmpeg
-cp "$ffcrf" bin/ffcrf
+ln -s "$ffcrf" bin/ffcrf
 export SVT_LOG=1 PATH="$tmp/bin:$PATH" FFCRF_CACHE="$tmp/cache"
 
 # video, start in seconds, frames
