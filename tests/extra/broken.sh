@@ -129,9 +129,9 @@ mutants() {
   tools/ffcrf_encode.py       @ s/reverse=metric.better == 'lower'/reverse=metric.better == 'higher'/ @ ffcrf-samples
   tools/ffcrf_encode.py       @ s/^        worst = min if metric.better == 'higher' else max$/        worst = max/ @ ffcrf-samples
   tools/quality-gate   @ s/operator.gt/operator.ge/ @ tools-gate
-  tools/quality-gate   @ s/<= at - self.options.window/< at - self.options.window/ @ tools-gate
-  tools/quality-gate   @ s/if at - since < (/if at - since <= (/ @ tools-gate
-  tools/quality_logs.py       @ s/(number) - 1/(number)/ @ tools-logs
+  tools/quality-gate   @ s/<= self.last - self.options.window/< self.last - self.options.window/ @ tools-gate
+  tools/quality-gate   @ s/if at + silence - since < (/if at + silence - since <= (/ @ tools-gate
+  tools/quality_logs.py       @ s/int(index) - 1/int(index)/ @ tools-logs
 END
 }
 
