@@ -34,8 +34,8 @@
 
 #include "avfilter.h"
 #include "bliinds_block.h"
-#include "luma.h"
-#include "metric.h"
+#include "sample_format.h"
+#include "score_log.h"
 
 #define BLIINDS_MIN_SIZE 4      ///< level 3 then has one sample
 

@@ -22,7 +22,7 @@
 #include "libavutil/common.h"
 #include "libavutil/mathematics.h"
 
-#include "luma.h"
+#include "sample_format.h"
 #include "mad.h"
 
 /**

@@ -33,7 +33,7 @@
 
 #include "avfilter.h"
 #include "mad_block.h"
-#include "metric.h"
+#include "score_log.h"
 
 #define MAD_MIN_SIZE 64
 

@@ -41,7 +41,7 @@
 #include "bliinds.h"
 #include "bliinds_dsp.h"
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "video.h"
 
 /// Zeros around a level's rows: one sample before, three after.

@@ -31,9 +31,9 @@
 #include "avfilter.h"
 #include "bliinds.h"
 #include "bliinds_dsp.h"
-#include "cuda/queue.h"
+#include "cuda/async.h"
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 

@@ -38,7 +38,7 @@
 #include "avfilter.h"
 #include "blocksmooth.h"
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "video.h"
 
 typedef struct BlockSmoothContext {

@@ -30,7 +30,7 @@
 
 #include "avfilter.h"
 #include "blocksmooth.h"
-#include "cuda/queue.h"
+#include "cuda/async.h"
 #include "filters.h"
 #include "video.h"
 

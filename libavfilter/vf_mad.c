@@ -50,10 +50,10 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "mad.h"
 #include "mad_tx.h"
-#include "pair_sync.h"
+#include "dualinput.h"
 #include "video.h"
 
 /// Rows of a band.

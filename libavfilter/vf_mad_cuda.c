@@ -37,9 +37,9 @@
 
 #include "avfilter.h"
 #include "cuda/fft.h"
-#include "cuda/pair.h"
+#include "cuda/dualinput.h"
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "mad.h"
 #include "vf_mad_cuda.h"
 #include "video.h"

@@ -36,10 +36,10 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/pair.h"
+#include "cuda/dualinput.h"
 #include "filters.h"
-#include "luma.h"
-#include "metric.h"
+#include "sample_format.h"
+#include "score_log.h"
 #include "vf_ssim_cuda.h"
 
 /// The least width and height of a component: that of a window.

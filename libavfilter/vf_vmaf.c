@@ -42,8 +42,8 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "formats.h"
-#include "luma.h"
-#include "pair_sync.h"
+#include "sample_format.h"
+#include "dualinput.h"
 #include "vmaf.h"
 
 typedef struct VMAFCPUContext {

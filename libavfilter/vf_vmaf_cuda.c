@@ -36,9 +36,9 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "cuda/pair.h"
+#include "cuda/dualinput.h"
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 #include "vf_vmaf_adm_cuda.h"
 #include "vf_vmaf_cambi_cuda.h"
 #include "vf_vmaf_cuda.h"

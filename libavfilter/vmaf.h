@@ -34,8 +34,8 @@
 #include "libavutil/pixdesc.h"
 
 #include "avfilter.h"
-#include "luma.h"
-#include "metric.h"
+#include "sample_format.h"
+#include "score_log.h"
 #include "vmaf_model.h"
 
 /// Least width and height for ADM. SpEED and CAMBI need larger pictures, depending on the model.

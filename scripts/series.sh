@@ -10,8 +10,8 @@
 steps() {
     step quantizer_metadata "avcodec/bsf: add quantizer_metadata" '*quantizer*' \
         tests/{fate/metrics.mak,filters/{common,stock}.sh,ref/fate/metric-stock}
-    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{metric,graph_reinit,pair_sync,luma,shared_arith}'.*' \
-        libavfilter/cuda/{kernel,shared,queue,pair}'.*' tests/fate/cuda.mak \
+    step ssim_cuda "avfilter: add the ssim_cuda filter" libavfilter/{score_log,graph_reinit,dualinput,sample_format,shared_arith}'.*' \
+        libavfilter/cuda/{kernel,shared,async,dualinput}'.*' tests/fate/cuda.mak \
         tests/ref/fate/{'metric-[!s]',ssim-}'*' '*ssim_cuda*' \
         libavfilter/tests/{filter_graph,filter_matrix}'.*' tests/filters/{cuda,logs,memory}.sh
     step bliinds "avfilter: add the bliinds filter" '*bliinds*' '*/models/*' 'tests/oracle/*'

@@ -31,14 +31,14 @@ mutants() {
   libavfilter/bliinds.c       @ s/!s->model_name \&\& f->basis/f->basis/ @ bliinds-no-bitstream
   libavfilter/bliinds.c       @ s/flat <= BLANK \&\& // @ bliinds-basis
   libavfilter/bliinds.c       @ s/ \&\& f->coded\[CODED_SCALE\] <= 0// @ bliinds-basis
-  libavfilter/metric.c        @ s/ (!s->handed_over || can_rewrite(json))/ 1/ @ bliinds-log-reinit
-  libavfilter/pair_sync.c     @ s/ff_metric_update_damage(.*/;/ @ bliinds-damage
+  libavfilter/score_log.c        @ s/ (!s->handed_over || can_rewrite(json))/ 1/ @ bliinds-log-reinit
+  libavfilter/dualinput.c     @ s/ff_metric_update_damage(.*/;/ @ bliinds-damage
   libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
   libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
   models/vmaf1_est5.txt       @ s/^constant     -1.84/constant     -1.85/ @ bliinds-default-model
   libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
-  libavfilter/luma.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
+  libavfilter/sample_format.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
   libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/SUB\] = 2, \[BLIINDS_ORI\] = 3/SUB] = 3, [BLIINDS_ORI] = 2/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
@@ -61,12 +61,12 @@ mutants() {
   libavfilter/vf_bliinds.c    @ s/2 \* rows\[l + 1\].to + 2)/2 * rows[l + 1].to)/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/FFMIN(rows\[l\].from, 2 \* rows\[l + 1\].from)/rows[l].from/ @ bliinds-layouts
   libavfilter/vf_bliinds.c    @ s/job = 1; job < nb_jobs/job = 1; job + 1 < nb_jobs/ @ bliinds-layouts
-  libavfilter/luma.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
+  libavfilter/sample_format.h @ s/range == AVCOL_RANGE_MPEG;/range == AVCOL_RANGE_JPEG;/ @ bliinds-ranges
   libavfilter/bliinds.c @ s/n \/ step \* 0x9e3779b9/n \/ step * 0x9e3779b1/ @ bliinds-which-frames
-  libavfilter/metric.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
-  libavfilter/cuda/queue.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-ssim_cuda
-  libavfilter/cuda/queue.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
-  libavfilter/luma.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
+  libavfilter/score_log.c   @ s/nb_valid += !!valid/nb_valid += 1/ @ bliinds-log-json
+  libavfilter/cuda/async.c @ s/{ ref, other ?/{ NULL, other ?/ @ faults-in-flight-ssim_cuda
+  libavfilter/cuda/async.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
+  libavfilter/sample_format.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_vmaf_cuda.c @ s/ret = features\[pass/ret = !pass->feature ? 0 : features[pass/ @ vmaf-cuda-tiles
 * libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles

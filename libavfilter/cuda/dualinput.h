@@ -22,15 +22,15 @@
  *
  * The filter's private context begins with a CUDAPair. The filter has the options
  * PAIR_SYNC_OPTIONS(context, pair.sync, flags), sets pair.queue.inputs.min_size in init(), has the
- * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see queue.h.
+ * pads and activate() that are declared here, and calls ff_cuda_pair_uninit(); else see async.h.
  */
 
-#ifndef AVFILTER_CUDA_PAIR_H
-#define AVFILTER_CUDA_PAIR_H
+#ifndef AVFILTER_CUDA_DUALINPUT_H
+#define AVFILTER_CUDA_DUALINPUT_H
 
-#include "libavfilter/pair_sync.h"
+#include "libavfilter/dualinput.h"
 
-#include "queue.h"
+#include "async.h"
 
 typedef struct CUDAPair {
     CUDAQueue queue;
@@ -52,7 +52,7 @@ int ff_cuda_pair_activate(AVFilterContext *ctx);
 int ff_cuda_pair_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                          char *res, int res_len, int flags);
 
-/// ff_cuda_queue_uninit(), and what pair_sync has to say and to free.
+/// ff_cuda_queue_uninit(), and what dualinput.c has to say and to free.
 void ff_cuda_pair_uninit(AVFilterContext *ctx);
 
-#endif /* AVFILTER_CUDA_PAIR_H */
+#endif /* AVFILTER_CUDA_DUALINPUT_H */

@@ -22,8 +22,8 @@
  * range of its samples.
  */
 
-#ifndef AVFILTER_LUMA_H
-#define AVFILTER_LUMA_H
+#ifndef AVFILTER_SAMPLE_FORMAT_H
+#define AVFILTER_SAMPLE_FORMAT_H
 
 #include <stdint.h>
 #include <string.h>
@@ -199,4 +199,4 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
  */
 AVFrame *ff_luma_of_rgb(const AVFrame *frame);
 
-#endif /* AVFILTER_LUMA_H */
+#endif /* AVFILTER_SAMPLE_FORMAT_H */

@@ -31,8 +31,8 @@
  * type int return 0 unless their comment says more, or a negative AVERROR after a message.
  */
 
-#ifndef AVFILTER_METRIC_H
-#define AVFILTER_METRIC_H
+#ifndef AVFILTER_SCORE_LOG_H
+#define AVFILTER_SCORE_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -279,4 +279,4 @@ int ff_metric_write(MetricFile *f, void *logctx, AVBPrint *text, int is_footer);
 void ff_metric_close(MetricOutput **output, AVFilterContext *ctx, int handed_over);
 /// @}
 
-#endif /* AVFILTER_METRIC_H */
+#endif /* AVFILTER_SCORE_LOG_H */

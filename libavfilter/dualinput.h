@@ -27,8 +27,8 @@
  * thread that runs the filter.
  */
 
-#ifndef AVFILTER_PAIR_SYNC_H
-#define AVFILTER_PAIR_SYNC_H
+#ifndef AVFILTER_DUALINPUT_H
+#define AVFILTER_DUALINPUT_H
 
 #include <stdint.h>
 
@@ -39,8 +39,8 @@
 #include "avfilter.h"
 #include "filters.h"
 #include "framesync.h"
-#include "luma.h"
-#include "metric.h"
+#include "sample_format.h"
+#include "score_log.h"
 #include "shared_arith.h"
 
 /// Frames of an input.
@@ -131,4 +131,4 @@ int ff_pair_sync_pass_waiting(PairSync *s);
 /// Report the frames that were unpaired or may be paired wrongly, and free framesync.
 void ff_pair_sync_uninit(PairSync *s, AVFilterContext *ctx);
 
-#endif /* AVFILTER_PAIR_SYNC_H */
+#endif /* AVFILTER_DUALINPUT_H */

@@ -24,10 +24,10 @@
 #include "libavutil/time.h"
 
 #include "libavfilter/filters.h"
-#include "libavfilter/luma.h"
+#include "libavfilter/sample_format.h"
 
-#include "queue.h"
-#include "load_helper.h"        // needs what queue.h includes
+#include "async.h"
+#include "load_helper.h"        // needs what async.h includes
 
 /// What the PTX is made for, see Makefile.snippet.
 #define MIN_COMPUTE_CAPABILITY 5

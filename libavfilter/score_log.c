@@ -32,7 +32,7 @@
 #include "libavutil/time.h"
 
 #include "filters.h"
-#include "metric.h"
+#include "score_log.h"
 #include "version.h"
 
 /// All outputs of the process.

@@ -28,7 +28,7 @@
  * Functions of type int return 0, or a negative AVERROR after a message. All are called in the
  * thread that runs the filter; no pointer may be NULL where it does not say so.
  *
- * A filter's private context begins with a CUDAQueue, or with a CUDAPair: see pair.h. The filter
+ * A filter's private context begins with a CUDAQueue, or with a CUDAPair: see dualinput.h. The filter
  * - has CUDA_QUEUE_OPTION among its options,
  * - sets filter in init(), and max_batch there or in setup(),
  * - has the pad and activate() that are declared here, and calls ff_cuda_queue_uninit()
@@ -38,8 +38,8 @@
  * ff_cuda_queue_uninit().
  */
 
-#ifndef AVFILTER_CUDA_QUEUE_H
-#define AVFILTER_CUDA_QUEUE_H
+#ifndef AVFILTER_CUDA_ASYNC_H
+#define AVFILTER_CUDA_ASYNC_H
 
 #include <assert.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@
 #include "libavfilter/avfilter.h"
 #include "libavfilter/filters.h"
 #include "libavfilter/graph_reinit.h"
-#include "libavfilter/luma.h"
+#include "libavfilter/sample_format.h"
 
 #include "shared.h"
 
@@ -287,4 +287,4 @@ int ff_cuda_queue_run(AVFilterContext *ctx, int (*take)(AVFilterContext *ctx));
 int ff_cuda_queue_frame(AVFilterContext *ctx, AVFrame *frame, const AVFrame *ref,
                         AVFrame *const *other);
 
-#endif /* AVFILTER_CUDA_QUEUE_H */
+#endif /* AVFILTER_CUDA_ASYNC_H */

@@ -28,7 +28,7 @@
 #include "libavutil/rational.h"
 
 #include "graph_reinit.h"
-#include "pair_sync.h"
+#include "dualinput.h"
 
 /**
  * Times of one picture may differ by this much, in microseconds. Matroska rounds

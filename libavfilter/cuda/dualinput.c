@@ -22,7 +22,7 @@
 #include "libavfilter/filters.h"
 #include "libavfilter/framesync.h"
 
-#include "pair.h"
+#include "dualinput.h"
 
 static int check_formats(AVFilterContext *ctx)
 {

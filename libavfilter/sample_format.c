@@ -25,7 +25,7 @@
 #include "libavutil/rational.h"
 
 #include "filters.h"
-#include "luma.h"
+#include "sample_format.h"
 
 /// Weights of rgb2gray in units of 2^-22; their sum is 1. Rounded to 8 bits, the luma of each of
 /// the 2^24 colors is that of the weights in double precision.
