@@ -44,6 +44,9 @@ DURATIONS = {NUMBER: [1],
              rf'(?:(\d+):{BELOW_60})?(\d+):{BELOW_60}{NUMBER}': [3600, 60, 1],
              rf'(?:{NUMBER}h)?(?:{NUMBER}m)?(?:{NUMBER}s)?(?:{NUMBER}ms)?': [3600, 60, 1, 0.001]}
 
+# Signals that interrupt a tool.
+ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
 _LIBC = ctypes.CDLL(None)
 _interrupted = threading.Event()    # ends the processes of run_process() in all threads
 
@@ -161,7 +164,7 @@ def _interrupt(number, _):
 
 def run(name, main):
     """Run a tool and exit with its code; errors become a message."""
-    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+    for number in ENDING_SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:      # as by nohup
             signal.signal(number, _interrupt)
     try:
@@ -241,8 +244,22 @@ def _activity(pid):
     return found
 
 
-def _end_with_parent():
-    """Let the kernel kill a child process if this one is killed."""
+@contextlib.contextmanager
+def _signals_blocked():
+    """Delay the signals that interrupt this thread, and yield the signal mask without the delay.
+
+    A process that is started can be interrupted only when it is known which one is to be killed.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield mask
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _prepare_child(mask):
+    """Give a child process its signal mask, and let the kernel kill it if this process is killed."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     _LIBC.prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
 
 
@@ -253,6 +270,20 @@ def _read_lines(file, read_line):
             read_line(line)
 
 
+def _wait(process, name, may_wait):
+    """Wait for the end of a process and return its output and log, unless it is idle for too long."""
+    idle, last = 0, None
+    while idle < STALL_CHECKS or may_wait:
+        try:
+            return process.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            now = _activity(process.pid)
+            idle, last = (idle + 1 if now == last else 0), now
+        if _interrupted.is_set():
+            raise KeyboardInterrupt
+    raise ToolError(f'{os.path.basename(name)} was stopped: it made no progress for {idle} s')
+
+
 def run_process(command, read_line=None, may_wait=False, **options):
     """Run a program to its end. It is killed, with the programs that it has started, if this one is
     interrupted, or, unless it may wait for data, if it is idle for too long.
@@ -260,32 +291,28 @@ def run_process(command, read_line=None, may_wait=False, **options):
     If read_line is given, it gets each line of the output as it comes, in another thread, and the
     result has no output.
     """
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, preexec_fn=_end_with_parent,
+    with _signals_blocked() as mask, \
+         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, preexec_fn=lambda: _prepare_child(mask),
                           **options) as process:
-        idle, last, reader = 0, None, None
+        reader = None
         if read_line:
-            reader = threading.Thread(target=_read_lines, args=(process.stdout, read_line))
+            reader = threading.Thread(target=_read_lines, args=(process.stdout, read_line),
+                                      daemon=True)
             process.stdout = None       # communicate() reads only the errors
             reader.start()
         try:
-            while idle < STALL_CHECKS or may_wait:
-                try:
-                    output, log = process.communicate(timeout=1)
-                    if reader:
-                        reader.join()
-                    return Done(output, log.decode(errors='replace'), process.returncode)
-                except subprocess.TimeoutExpired:
-                    now = _activity(process.pid)
-                    idle, last = (idle + 1 if now == last else 0), now
-                if _interrupted.is_set():
-                    raise KeyboardInterrupt
-            raise ToolError(f'{os.path.basename(command[0])} was stopped: it made no progress for '
-                            f'{idle} s')
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            output, log = _wait(process, command[0], may_wait)
+            if reader:
+                reader.join()
+            return Done(output, log.decode(errors='replace'), process.returncode)
         except BaseException:
+            signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
             for member, *_ in _activity(process.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(member, signal.SIGKILL)
+            process.kill()      # in case that /proc cannot be read
             # Each of them holds the pipes until it has ended.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=10)

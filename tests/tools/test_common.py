@@ -6,9 +6,12 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import concurrent.futures
 import os
+import signal
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +110,31 @@ def test_run_process():
     done = quality_common.run_process(['sh', '-c', 'printf "out\\377"; printf "\\n[x @ 0x1f] bad \\033\\nworse" >&2; exit 3'])
     assert done == (b'out\xff', '\n[x @ 0x1f] bad \x1b\nworse', 3) and done.error == '[x] bad \x1b'
     assert quality_common.run_process(['sh', '-c', 'kill -9 $$']).error == 'it was ended by signal 9'
+
+
+@pytest.mark.parametrize('owner, method', [(subprocess.Popen, '__init__'), (threading.Thread, 'start')])
+def test_interrupted_start(monkeypatch, owner, method):
+    """A signal that arrives while a process is started ends it, too, and at once."""
+    processes, original, begin = [], getattr(owner, method), time.time()
+
+    class Process(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            processes.append(self)
+            super().__init__(*arguments, **options)
+
+    def interrupted(self, *arguments, **options):
+        original(self, *arguments, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(owner, method, interrupted)
+    monkeypatch.setattr(subprocess, 'Popen', Process)
+    with pytest.raises(KeyboardInterrupt):
+        quality_common.run_process(['sleep', '30'], read_line=str)
+    assert time.time() - begin < 10 and processes[0].returncode == -signal.SIGKILL
+    # A process of the next call can be interrupted.
+    monkeypatch.undo()
+    mask = quality_common.run_process([sys.executable, '-c', 'import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))'])
+    assert mask.output == b'set()\n' and not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_names(tmp_path, capfd):
