@@ -92,6 +92,15 @@ typedef struct CAMBIDSPContext {
 void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp);
 void ff_vmaf_cambi_dsp_init_avx2(CAMBIDSPContext *dsp);
 
+/**
+ * Histogram of c-values by exponent and five bits: bin 0 is zero, the others are [1/2, 2^13). A
+ * c-value is at least the contrast of one sample to any number of others, n / (n + 1), and at most
+ * CAMBI_NUM_DIFFS * n / 4 in a window of n samples.
+ */
+#define CAMBI_C_SHIFT 18                            ///< bits of a float below its bin
+#define CAMBI_C_BASE  ((126 << (23 - CAMBI_C_SHIFT)) - 1)
+#define CAMBI_C_BINS  ((14 << (23 - CAMBI_C_SHIFT)) + 1)
+
 /// Per-slice buffers and results.
 typedef struct CAMBISlice {
     uint16_t *source[2];        ///< ring of rows of the encode with 10 bits; row y is at y % 2
@@ -105,6 +114,9 @@ typedef struct CAMBISlice {
     float *c_values;            ///< c-values of masked samples
     float *factor;              ///< reciprocals for a segment
     int nb_c_values;
+    uint32_t c_hist[CAMBI_C_BINS];  ///< histogram of the c-values
+    uint64_t sum;               ///< of the c-values above the threshold's bin, in 2^-24
+    int nb_candidates;          ///< c-values of the threshold's bin: the first ones of c_values
 } CAMBISlice;
 
 /// Extractor on the CPU.
@@ -125,6 +137,7 @@ typedef struct CAMBIContext {
     const uint16_t *src;        ///< image of the previous scale
     uint16_t *dst;              ///< image of the current scale
     int src_w, step, w, h;      ///< width of src, its subsampling, and size of dst
+    int threshold_bin;          ///< bin of the least c-value that is pooled
 } CAMBIContext;
 
 /**
