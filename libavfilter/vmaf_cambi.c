@@ -136,23 +136,22 @@ static void add_c_values(CAMBISlice *slice, const float *c_values, int nb)
     }
 }
 
-/**
- * Find the bin of the least c-value that is pooled.
- *
- * @param remaining number of c-values that are pooled; set to that of this bin
- */
-static int find_threshold_bin(const CAMBIContext *s, int *remaining)
+/// Find the bin of the least c-value that is pooled.
+static void find_threshold_bin(CAMBIContext *s)
 {
-    for (int bin = CAMBI_C_BINS - 1; bin; bin--) {
+    int bin = CAMBI_C_BINS;
+
+    s->nb_top = s->nb_remaining = ff_vmaf_cambi_top(s->w * s->h);
+    while (--bin) {
         int nb = 0;
 
         for (int j = 0; j < s->nb_slices; j++)
             nb += s->slice[j].c_hist[bin];
-        if (nb >= *remaining)
-            return bin;
-        *remaining -= nb;
+        if (nb >= s->nb_remaining)
+            break;
+        s->nb_remaining -= nb;
     }
-    return 0;
+    s->threshold_bin = bin;
 }
 
 /// Sum up the c-values above the threshold's bin, and collect those of the bin.
@@ -176,9 +175,10 @@ static void split_c_values(const CAMBIContext *s, CAMBISlice *slice)
     slice->nb_candidates = nb;
 }
 
-/// Return the mean of a scale's nb_top largest c-values, of which remaining are in the threshold's bin.
-static double topk_mean(const CAMBIContext *s, int nb_top, int remaining)
+/// Return the mean of a scale's largest c-values, after split_c_values().
+static double topk_mean(const CAMBIContext *s)
 {
+    int remaining = s->nb_remaining;
     uint32_t threshold = s->threshold_bin ? s->threshold_bin + CAMBI_C_BASE << CAMBI_C_SHIFT : 0;
     uint64_t sum = 0;
 
@@ -204,7 +204,7 @@ static double topk_mean(const CAMBIContext *s, int nb_top, int remaining)
             if (av_float2int(s->slice[j].c_values[i]) > threshold)
                 sum += (int64_t)(s->slice[j].c_values[i] * 0x1p24f);
     }
-    return (sum * 0x1p-24 + (double)av_int2float(threshold) * remaining) / nb_top;
+    return (sum * 0x1p-24 + (double)av_int2float(threshold) * remaining) / s->nb_top;
 }
 
 // ---- scales ----
@@ -350,36 +350,54 @@ av_cold int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width
     return 0;
 }
 
-double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFrame *encode)
+void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score)
 {
-    double mean[CAMBI_SCALES];
-    int nb_top, remaining;
+    s->frame    = encode;
+    s->nb_tasks = 0;
+    s->score    = score;
+}
 
-    s->frame = encode;
-    s->step  = 1 + s->dims.high_res_speedup;
-    s->dst   = s->image[1];
-    s->w     = DIV_UP(s->dims.width,  s->step);
-    s->h     = DIV_UP(s->dims.height, s->step);
-    ff_filter_execute(ctx, image_slice, s, NULL, s->nb_slices);
-    for (int scale = 0; scale < CAMBI_SCALES; scale++) {
-        s->src   = s->image[!(scale & 1)];
-        s->dst   = s->image[scale & 1];
-        s->src_w = s->w;
-        s->step  = scale ? 2 : 1;
-        s->w     = DIV_UP(s->w, s->step);
-        s->h     = DIV_UP(s->h, s->step);
-        ff_filter_execute(ctx, filter_slice, s, NULL, s->nb_slices);
+/// Set up for the next scale.
+static void begin_scale(CAMBIContext *s, int scale)
+{
+    s->src   = s->image[!(scale & 1)];
+    s->dst   = s->image[scale & 1];
+    s->src_w = s->w;
+    s->step  = scale ? 2 : 1;
+    s->w     = DIV_UP(s->w, s->step);
+    s->h     = DIV_UP(s->h, s->step);
+}
+
+int ff_vmaf_cambi_next(CAMBIContext *s, VMAFTask *task)
+{
+    const int scale = (s->nb_tasks - 1) / 2;
+
+    *task = (VMAFTask){ .arg = s, .nb_jobs = s->nb_slices };
+    if (!s->nb_tasks) {
+        s->step    = 1 + s->dims.high_res_speedup;
+        s->dst     = s->image[1];
+        s->w       = DIV_UP(s->dims.width,  s->step);
+        s->h       = DIV_UP(s->dims.height, s->step);
+        task->func = image_slice;
+    } else if (!(s->nb_tasks & 1)) {
         if (scale)
-            mean[scale - 1] = topk_mean(s, nb_top, remaining);
-        ff_filter_execute(ctx, c_value_slice, s, NULL, s->nb_slices);
-        nb_top           = ff_vmaf_cambi_top(s->w * s->h);
-        remaining        = nb_top;
-        s->threshold_bin = find_threshold_bin(s, &remaining);
+            s->mean[scale - 1] = topk_mean(s);
+        task->func = c_value_slice;
+    } else {
+        if (scale)
+            find_threshold_bin(s);
+        if (scale == CAMBI_SCALES) {
+            for (int i = 0; i < s->nb_slices; i++)
+                split_c_values(s, &s->slice[i]);
+            s->mean[scale - 1] = topk_mean(s);
+            *s->score = ff_vmaf_cambi_score(&s->dims, s->mean);
+            return 0;
+        }
+        begin_scale(s, scale);
+        task->func = filter_slice;
     }
-    for (int i = 0; i < s->nb_slices; i++)
-        split_c_values(s, &s->slice[i]);
-    mean[CAMBI_SCALES - 1] = topk_mean(s, nb_top, remaining);
-    return ff_vmaf_cambi_score(&s->dims, mean);
+    s->nb_tasks++;
+    return 1;
 }
 
 av_cold void ff_vmaf_cambi_close(CAMBIContext *s)

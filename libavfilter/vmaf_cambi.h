@@ -137,7 +137,11 @@ typedef struct CAMBIContext {
     const uint16_t *src;        ///< image of the previous scale
     uint16_t *dst;              ///< image of the current scale
     int src_w, step, w, h;      ///< width of src, its subsampling, and size of dst
+    int nb_tasks;               ///< tasks that are done or begun: the image, then two for each scale
     int threshold_bin;          ///< bin of the least c-value that is pooled
+    int nb_top, nb_remaining;   ///< c-values of a scale that are pooled; those in this bin
+    double mean[CAMBI_SCALES];  ///< means of the pooled c-values
+    double *score;              ///< result of the current frame
 } CAMBIContext;
 
 /**
@@ -149,8 +153,11 @@ typedef struct CAMBIContext {
 int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width, int height,
                        int nb_slices);
 
-/// Score a frame by slice threads.
-double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFrame *encode);
+/// Begin to score a frame.
+void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score);
+
+/// Set the next task, when the last one is done. @return 0 if there is none: the score is set
+int ff_vmaf_cambi_next(CAMBIContext *s, VMAFTask *task);
 
 void ff_vmaf_cambi_close(CAMBIContext *s);
 
