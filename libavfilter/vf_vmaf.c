@@ -52,8 +52,8 @@ typedef struct VMAFCPUContext {
     VMAFContext common;
 
     int drained;                        ///< command: frames do not wait any more
-    ADMContext adm;
-    MotionContext motion;
+    ADMContext adm[VMAF_NB_CSF];
+    MotionContext motion[VMAF_NB_WINDOWS];
     SpeedContext speed[VMAF_NB_PRESCALES];
     CAMBIContext cambi[VMAF_MAX_MODELS];
     AVFrame *prev[VMAF_NB_WINDOWS];     ///< previous frames of the reference
@@ -82,36 +82,78 @@ static int is_accepted(const AVPixFmtDescriptor *desc)
 
 // ---- pairs ----
 
+/// Set the next task of a pass. @return 0 if there is none: the result is set
+static int next_task(VMAFCPUContext *s, const VMAFPass *pass, VMAFTask *task)
+{
+    switch (pass->feature) {
+    case VMAF_FEATURE_SPEED: return ff_vmaf_speed_next(&s->speed[pass->instance], task);
+    case VMAF_FEATURE_CAMBI: return ff_vmaf_cambi_next(&s->cambi[pass->instance], task);
+    case VMAF_FEATURE_ADM:   return ff_vmaf_adm_next(&s->adm[pass->instance], task);
+    default:                 return ff_vmaf_motion_next(&s->motion[pass->instance], task);
+    }
+}
+
+/// Run a job of consecutive tasks.
+static int task_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+{
+    const VMAFTask *task = arg;
+
+    for (; jobnr >= task->nb_jobs; task++)
+        jobnr -= task->nb_jobs;
+    return task->func(ctx, task->arg, jobnr, task->nb_jobs);
+}
+
+/// Run passes that have begun, at the same time: a barrier ends one task of each.
+static void run_passes(AVFilterContext *ctx, const VMAFPass **pass, int nb_passes)
+{
+    while (nb_passes) {
+        VMAFTask task[VMAF_MAX_PASSES];
+        int nb = 0, nb_jobs = 0;
+
+        for (int i = 0; i < nb_passes; i++)
+            if (next_task(ctx->priv, pass[i], &task[nb])) {
+                pass[nb] = pass[i];
+                nb_jobs += task[nb++].nb_jobs;
+            }
+        nb_passes = nb;
+        if (nb_jobs)
+            ff_filter_execute(ctx, task_job, task, NULL, nb_jobs);
+    }
+}
+
 static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *encode,
                         const AVFrame *reference)
 {
     VMAFCPUContext *s = ctx->priv;
     VMAFContext *c    = &s->common;
     const int chosen  = c->nb_frames % c->n_subsample == 0;
+    const VMAFPass *begun[VMAF_MAX_PASSES];
     uint64_t sad[VMAF_NB_WINDOWS] = { 0 };
     VMAFPairResult result;
+    int nb_begun = 0;
 
     for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++) {
         const int i = pass->instance;
 
-        if (!chosen && pass->feature != VMAF_FEATURE_MOTION)
+        if (pass->feature == VMAF_FEATURE_MOTION ? c->segment_len <= i : !chosen)
             continue;
+        begun[nb_begun++] = pass;
         switch (pass->feature) {
         case VMAF_FEATURE_SPEED:
-            ff_vmaf_speed_extract(&s->speed[i], ctx, encode, reference, result.speed[i]);
+            ff_vmaf_speed_begin(&s->speed[i], encode, reference, result.speed[i]);
             break;
         case VMAF_FEATURE_CAMBI:
-            result.cambi[i] = ff_vmaf_cambi_extract(&s->cambi[i], ctx, encode);
+            ff_vmaf_cambi_begin(&s->cambi[i], encode, &result.cambi[i]);
             break;
         case VMAF_FEATURE_ADM:
-            ff_vmaf_adm_extract(&s->adm, ctx, encode, reference, c->adm[i], &result.adm[i]);
+            ff_vmaf_adm_begin(&s->adm[i], encode, reference, c->adm[i], &result.adm[i]);
             break;
         case VMAF_FEATURE_MOTION:
-            if (c->segment_len > i)
-                sad[i] = ff_vmaf_motion_extract(&s->motion, ctx, s->prev[i], reference);
+            ff_vmaf_motion_begin(&s->motion[i], s->prev[i], reference, &sad[i]);
             break;
         }
     }
+    run_passes(ctx, begun, nb_begun);
     ff_vmaf_add(c, main, chosen ? &result : NULL, sad);
 }
 
@@ -249,16 +291,23 @@ static int config_output(AVFilterLink *outlink)
         (ret = ff_vmaf_config(c, ctx, &s->inputs)) < 0)
         return ret;
     nb_slices = ff_filter_get_nb_threads(ctx);
-    if ((ret = ff_vmaf_motion_init(&s->motion, c->width, c->depth, nb_slices)) < 0 ||
-        (ret = ff_vmaf_adm_init(&s->adm, c->adm[0], c->depth, nb_slices)) < 0)
-        return ret;
     for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes && ret >= 0; pass++) {
         const int i = pass->instance;
 
-        if (pass->feature == VMAF_FEATURE_SPEED)
+        switch (pass->feature) {
+        case VMAF_FEATURE_SPEED:
             ret = ff_vmaf_speed_init(&s->speed[i], &c->speed[i], c->depth);
-        else if (pass->feature == VMAF_FEATURE_CAMBI)
+            break;
+        case VMAF_FEATURE_CAMBI:
             ret = ff_vmaf_cambi_init(&s->cambi[i], &c->cambi[i], c->width, c->height, nb_slices);
+            break;
+        case VMAF_FEATURE_ADM:
+            ret = ff_vmaf_adm_init(&s->adm[i], c->adm[i], c->depth, nb_slices);
+            break;
+        case VMAF_FEATURE_MOTION:
+            ret = ff_vmaf_motion_init(&s->motion[i], c->width, c->depth, nb_slices);
+            break;
+        }
     }
     return ret;
 }
@@ -280,14 +329,16 @@ static av_cold void uninit(AVFilterContext *ctx)
 
     ff_vmaf_uninit(&s->common, ctx, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
-    ff_vmaf_motion_close(&s->motion);
-    ff_vmaf_adm_close(&s->adm);
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         ff_vmaf_speed_close(&s->speed[i]);
     for (int i = 0; i < VMAF_MAX_MODELS; i++)
         ff_vmaf_cambi_close(&s->cambi[i]);
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
+    for (int i = 0; i < VMAF_NB_CSF; i++)
+        ff_vmaf_adm_close(&s->adm[i]);
+    for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
+        ff_vmaf_motion_close(&s->motion[i]);
         av_frame_free(&s->prev[i]);
+    }
 }
 
 static const AVFilterPad vmaf_outputs[] = {

@@ -145,7 +145,7 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
  *
  * @param frame  frame of the main input; becomes the context's
  * @param result results of the pair, NULL if n_subsample leaves the frame out
- * @param sad    [VMAF_NB_WINDOWS] see ff_vmaf_motion_extract(); NULL if the frame is not compared:
+ * @param sad    [VMAF_NB_WINDOWS] see ff_vmaf_motion_begin(); NULL if the frame is not compared:
  *               motion begins anew after it
  */
 void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad);

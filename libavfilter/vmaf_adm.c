@@ -336,23 +336,30 @@ av_cold int ff_vmaf_adm_init(ADMContext *s, const ADMScale scale[ADM_SCALES], in
     return b->alloc_failed ? AVERROR(ENOMEM) : 0;
 }
 
-void ff_vmaf_adm_extract(ADMContext *s, AVFilterContext *ctx, const AVFrame *encode,
-                         const AVFrame *reference, const ADMScale scale[ADM_SCALES],
-                         ADMSums *sums)
+void ff_vmaf_adm_begin(ADMContext *s, const AVFrame *encode, const AVFrame *reference,
+                       const ADMScale scale[ADM_SCALES], ADMSums *sums)
 {
-    *sums = (ADMSums){ 0 };
     s->frame[PAIR_MAIN]      = encode;
     s->frame[PAIR_REFERENCE] = reference;
-    for (int i = 0; i < ADM_SCALES; i++) {
-        const int nb_jobs = FFMIN(s->nb_slices, scale[i].h);
+    s->scale     = scale;
+    s->nb_scales = 0;
+    s->sums      = sums;
+    *sums        = (ADMSums){ 0 };
+}
 
-        s->scale = &scale[i];
-        ff_filter_execute(ctx, adm_slice, s, NULL, nb_jobs);
-        for (int job = 0; job < nb_jobs; job++)
-            for (int part = 0; part < ADM_SUMS; part++)
-                for (int band = 0; band < ADM_BANDS; band++)
-                    sums->sum_cubed[i][part][band] += s->slice[job].sum_cubed[part][band];
-    }
+int ff_vmaf_adm_next(ADMContext *s, VMAFTask *task)
+{
+    const int last = s->nb_scales - 1;
+
+    for (int job = 0; last >= 0 && job < FFMIN(s->nb_slices, s->scale->h); job++)
+        for (int part = 0; part < ADM_SUMS; part++)
+            for (int band = 0; band < ADM_BANDS; band++)
+                s->sums->sum_cubed[last][part][band] += s->slice[job].sum_cubed[part][band];
+    if (s->nb_scales == ADM_SCALES)
+        return 0;
+    s->scale += s->nb_scales++ > 0;
+    *task     = (VMAFTask){ adm_slice, s, FFMIN(s->nb_slices, s->scale->h) };
+    return 1;
 }
 
 av_cold void ff_vmaf_adm_close(ADMContext *s)

@@ -110,15 +110,19 @@ typedef struct ADMContext {
 
     const AVFrame *frame[2];    ///< encode and reference of the current pair
     const ADMScale *scale;      ///< current scale
+    int nb_scales;              ///< scales that are measured or begun
+    ADMSums *sums;              ///< result of the current pair
 } ADMContext;
 
 /// Allocate the buffers of an extractor for pictures of these scales. @return 0 or AVERROR(ENOMEM)
 int ff_vmaf_adm_init(ADMContext *s, const ADMScale scale[ADM_SCALES], int depth, int nb_slices);
 
-/// Measure a pair by slice threads.
-void ff_vmaf_adm_extract(ADMContext *s, AVFilterContext *ctx, const AVFrame *encode,
-                         const AVFrame *reference, const ADMScale scale[ADM_SCALES],
-                         ADMSums *sums);
+/// Begin to measure a pair.
+void ff_vmaf_adm_begin(ADMContext *s, const AVFrame *encode, const AVFrame *reference,
+                       const ADMScale scale[ADM_SCALES], ADMSums *sums);
+
+/// Set the next task, when the last one is done. @return 0 if there is none: the sums are set
+int ff_vmaf_adm_next(ADMContext *s, VMAFTask *task);
 
 void ff_vmaf_adm_close(ADMContext *s);
 

@@ -124,6 +124,89 @@ static int image_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
+// ---- pooling of the largest c-values ----
+
+/// Add c-values to the histogram of a slice.
+static void add_c_values(CAMBISlice *slice, const float *c_values, int nb)
+{
+    for (int i = 0; i < nb; i++) {
+        const int bin = (int)(av_float2int(c_values[i]) >> CAMBI_C_SHIFT) - CAMBI_C_BASE;
+
+        slice->c_hist[FFMAX(bin, 0)]++;
+    }
+}
+
+/// Find the bin of the least c-value that is pooled.
+static void find_threshold_bin(CAMBIContext *s)
+{
+    int bin = CAMBI_C_BINS;
+
+    s->nb_top = s->nb_remaining = ff_vmaf_cambi_top(s->w * s->h);
+    while (--bin) {
+        int nb = 0;
+
+        for (int j = 0; j < s->nb_slices; j++)
+            nb += s->slice[j].c_hist[bin];
+        if (nb >= s->nb_remaining)
+            break;
+        s->nb_remaining -= nb;
+    }
+    s->threshold_bin = bin;
+}
+
+/// Sum up the c-values above the threshold's bin, and collect those of the bin.
+static void split_c_values(const CAMBIContext *s, CAMBISlice *slice)
+{
+    // in the order of the floats; zeros are not collected, as they add nothing
+    const uint32_t end   = s->threshold_bin + 1 + CAMBI_C_BASE << CAMBI_C_SHIFT;
+    const uint32_t begin = s->threshold_bin ? end - (1 << CAMBI_C_SHIFT) : end;
+    uint64_t sum = 0;
+    int nb = 0;
+
+    for (int i = 0; i < slice->nb_c_values; i++) {
+        const float c       = slice->c_values[i];
+        const uint32_t bits = av_float2int(c);
+
+        sum += bits >= end ? (int64_t)(c * 0x1p24f) : 0;
+        slice->c_values[nb] = c;
+        nb += bits >= begin && bits < end;
+    }
+    slice->sum           = sum;
+    slice->nb_candidates = nb;
+}
+
+/// Return the mean of a scale's largest c-values, after split_c_values().
+static double topk_mean(const CAMBIContext *s)
+{
+    int remaining = s->nb_remaining;
+    uint32_t threshold = s->threshold_bin ? s->threshold_bin + CAMBI_C_BASE << CAMBI_C_SHIFT : 0;
+    uint64_t sum = 0;
+
+    // radix select: find the other bits of the threshold
+    for (int shift = CAMBI_C_SHIFT / 2; shift >= 0 && threshold; shift -= CAMBI_C_SHIFT / 2) {
+        uint32_t histogram[1 << CAMBI_C_SHIFT / 2] = { 0 }, digit = FF_ARRAY_ELEMS(histogram) - 1;
+
+        for (int j = 0; j < s->nb_slices; j++)
+            for (int i = 0; i < s->slice[j].nb_candidates; i++) {
+                const uint32_t radix_digit =
+                    av_float2int(s->slice[j].c_values[i]) - threshold >> shift;
+
+                if (radix_digit < FF_ARRAY_ELEMS(histogram))
+                    histogram[radix_digit]++;
+            }
+        while (digit && remaining > histogram[digit])
+            remaining -= histogram[digit--];
+        threshold += digit << shift;
+    }
+    for (int j = 0; j < s->nb_slices; j++) {
+        sum += s->slice[j].sum;
+        for (int i = 0; i < s->slice[j].nb_candidates; i++)
+            if (av_float2int(s->slice[j].c_values[i]) > threshold)
+                sum += (int64_t)(s->slice[j].c_values[i] * 0x1p24f);
+    }
+    return (sum * 0x1p-24 + (double)av_int2float(threshold) * remaining) / s->nb_top;
+}
+
 // ---- scales ----
 
 /// Make row y of the current scale: subsample the previous one, and filter the row.
@@ -143,14 +226,16 @@ static size_t start_stride(int w)
     return (w & ~7) + 8;
 }
 
-/// Subsample the previous scale, and apply the mode filter (libvmaf's filter_mode()).
+/// Subsample the previous scale, and apply the mode filter (libvmaf's filter_mode()). Before that, split
+/// the c-values of the previous scale.
 static int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
-    const CAMBIContext *s   = arg;
-    const CAMBISlice *slice = &s->slice[jobnr];
+    const CAMBIContext *s = arg;
+    CAMBISlice *slice     = &s->slice[jobnr];
     const int begin = s->h * jobnr / nb_jobs, end = s->h * (jobnr + 1) / nb_jobs;
     const int w = s->w;
 
+    split_c_values(s, slice);
     for (int y = FFMAX(begin - 1, 0); y <= begin; y++)
         get_mode(s, slice, y);
     for (int y = begin; y < end; y++) {
@@ -183,8 +268,9 @@ static int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs
     const int window = s->dims.window, radius = window / 2;
     const int first  = FFMAX(begin - radius, 0), last = FFMIN(end + radius, s->h);
 
-    // all histograms are zero again at the end
+    // all histograms of samples are zero again at the end
     slice->nb_c_values = 0;
+    memset(slice->c_hist, 0, sizeof(slice->c_hist));
     for (int y = first; y < last + window; y++) {
         const int centre = y - radius;
 
@@ -192,46 +278,18 @@ static int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs
             add_row(s, slice, y - window, -1);
         if (y < last)
             add_row(s, slice, y, 1);
-        if (centre >= begin && centre < end)
-            slice->nb_c_values +=
-                s->dsp.c_value(slice->c_values + slice->nb_c_values, slice->factor, slice->hist,
-                               s->hist_stride, s->reciprocal, s->dst + centre * (size_t)s->w,
-                               s->is_start + centre * start_stride(s->w), window, s->w);
+        if (centre >= begin && centre < end) {
+            float *c_values = slice->c_values + slice->nb_c_values;
+            const int nb    = s->dsp.c_value(c_values, slice->factor, slice->hist, s->hist_stride,
+                                             s->reciprocal, s->dst + centre * (size_t)s->w,
+                                             s->is_start + centre * start_stride(s->w), window,
+                                             s->w);
+
+            add_c_values(slice, c_values, nb);
+            slice->nb_c_values += nb;
+        }
     }
     return 0;
-}
-
-/// Return the mean of a scale's largest c-values. Their sum is exact in any order.
-static double topk_mean(const CAMBIContext *s, int nb_jobs)
-{
-    const int nb_top   = ff_vmaf_cambi_top(s->w * s->h);
-    uint32_t threshold = 0, histogram[1 << 11];
-    int remaining = nb_top;
-    double sum    = 0;
-
-    // radix select: find the digits of the threshold's bits, which are in the order of the floats
-    for (int shift = 20; shift >= 0; shift -= 10) {
-        uint32_t digit = shift == 20 ? 1 << 11 : 1 << 10;
-        const uint32_t nb_digits = digit--;
-
-        memset(histogram, 0, sizeof(histogram));
-        for (int j = 0; j < nb_jobs; j++)
-            for (int i = 0; i < s->slice[j].nb_c_values; i++) {
-                const uint32_t radix_digit =
-                    av_float2int(s->slice[j].c_values[i]) - threshold >> shift;
-
-                if (radix_digit < nb_digits)
-                    histogram[radix_digit]++;
-            }
-        while (digit && remaining > histogram[digit])
-            remaining -= histogram[digit--];
-        threshold += digit << shift;
-    }
-    for (int j = 0; j < nb_jobs; j++)
-        for (int i = 0; i < s->slice[j].nb_c_values; i++)
-            if (av_float2int(s->slice[j].c_values[i]) > threshold)
-                sum += s->slice[j].c_values[i];
-    return (sum + (double)av_int2float(threshold) * remaining) / nb_top;
 }
 
 // ---- extractor ----
@@ -265,7 +323,8 @@ av_cold int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width
     VMAFBuffers *b = &s->buffers;
 
     s->dims      = *dims;
-    s->nb_slices = nb_slices;
+    // each slice has a row of the last scale
+    s->nb_slices = nb_slices = FFMIN(nb_slices, DIV_UP(h, 1 << (CAMBI_SCALES - 1)));
     ff_vmaf_cambi_dsp_init(&s->dsp);
     ff_vmaf_cambi_reciprocals(s->reciprocal, dims->window);
     s->hist_stride = FFALIGN(w + dims->window + VECTOR, 32);
@@ -291,31 +350,54 @@ av_cold int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width
     return 0;
 }
 
-double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFrame *encode)
+void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score)
 {
-    double mean[CAMBI_SCALES];
-    int nb_jobs;
+    s->frame    = encode;
+    s->nb_tasks = 0;
+    s->score    = score;
+}
 
-    s->frame = encode;
-    s->step  = 1 + s->dims.high_res_speedup;
-    s->dst   = s->image[1];
-    s->w     = DIV_UP(s->dims.width,  s->step);
-    s->h     = DIV_UP(s->dims.height, s->step);
-    nb_jobs  = FFMIN(s->nb_slices, s->h);
-    ff_filter_execute(ctx, image_slice, s, NULL, nb_jobs);
-    for (int scale = 0; scale < CAMBI_SCALES; scale++) {
-        s->src   = s->image[!(scale & 1)];
-        s->dst   = s->image[scale & 1];
-        s->src_w = s->w;
-        s->step  = scale ? 2 : 1;
-        s->w     = DIV_UP(s->w, s->step);
-        s->h     = DIV_UP(s->h, s->step);
-        nb_jobs  = FFMIN(s->nb_slices, s->h);
-        ff_filter_execute(ctx, filter_slice, s, NULL, nb_jobs);
-        ff_filter_execute(ctx, c_value_slice, s, NULL, nb_jobs);
-        mean[scale] = topk_mean(s, nb_jobs);
+/// Set up for the next scale.
+static void begin_scale(CAMBIContext *s, int scale)
+{
+    s->src   = s->image[!(scale & 1)];
+    s->dst   = s->image[scale & 1];
+    s->src_w = s->w;
+    s->step  = scale ? 2 : 1;
+    s->w     = DIV_UP(s->w, s->step);
+    s->h     = DIV_UP(s->h, s->step);
+}
+
+int ff_vmaf_cambi_next(CAMBIContext *s, VMAFTask *task)
+{
+    const int scale = (s->nb_tasks - 1) / 2;
+
+    *task = (VMAFTask){ .arg = s, .nb_jobs = s->nb_slices };
+    if (!s->nb_tasks) {
+        s->step    = 1 + s->dims.high_res_speedup;
+        s->dst     = s->image[1];
+        s->w       = DIV_UP(s->dims.width,  s->step);
+        s->h       = DIV_UP(s->dims.height, s->step);
+        task->func = image_slice;
+    } else if (!(s->nb_tasks & 1)) {
+        if (scale)
+            s->mean[scale - 1] = topk_mean(s);
+        task->func = c_value_slice;
+    } else {
+        if (scale)
+            find_threshold_bin(s);
+        if (scale == CAMBI_SCALES) {
+            for (int i = 0; i < s->nb_slices; i++)
+                split_c_values(s, &s->slice[i]);
+            s->mean[scale - 1] = topk_mean(s);
+            *s->score = ff_vmaf_cambi_score(&s->dims, s->mean);
+            return 0;
+        }
+        begin_scale(s, scale);
+        task->func = filter_slice;
     }
-    return ff_vmaf_cambi_score(&s->dims, mean);
+    s->nb_tasks++;
+    return 1;
 }
 
 av_cold void ff_vmaf_cambi_close(CAMBIContext *s)

@@ -92,6 +92,15 @@ typedef struct CAMBIDSPContext {
 void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp);
 void ff_vmaf_cambi_dsp_init_avx2(CAMBIDSPContext *dsp);
 
+/**
+ * Histogram of c-values by exponent and five bits: bin 0 is zero, the others are [1/2, 2^13). A
+ * c-value is at least the contrast of one sample to any number of others, n / (n + 1), and at most
+ * CAMBI_NUM_DIFFS * n / 4 in a window of n samples.
+ */
+#define CAMBI_C_SHIFT 18                            ///< bits of a float below its bin
+#define CAMBI_C_BASE  ((126 << (23 - CAMBI_C_SHIFT)) - 1)
+#define CAMBI_C_BINS  ((14 << (23 - CAMBI_C_SHIFT)) + 1)
+
 /// Per-slice buffers and results.
 typedef struct CAMBISlice {
     uint16_t *source[2];        ///< ring of rows of the encode with 10 bits; row y is at y % 2
@@ -105,6 +114,9 @@ typedef struct CAMBISlice {
     float *c_values;            ///< c-values of masked samples
     float *factor;              ///< reciprocals for a segment
     int nb_c_values;
+    uint32_t c_hist[CAMBI_C_BINS];  ///< histogram of the c-values
+    uint64_t sum;               ///< of the c-values above the threshold's bin, in 2^-24
+    int nb_candidates;          ///< c-values of the threshold's bin: the first ones of c_values
 } CAMBISlice;
 
 /// Extractor on the CPU.
@@ -125,6 +137,11 @@ typedef struct CAMBIContext {
     const uint16_t *src;        ///< image of the previous scale
     uint16_t *dst;              ///< image of the current scale
     int src_w, step, w, h;      ///< width of src, its subsampling, and size of dst
+    int nb_tasks;               ///< tasks that are done or begun: the image, then two for each scale
+    int threshold_bin;          ///< bin of the least c-value that is pooled
+    int nb_top, nb_remaining;   ///< c-values of a scale that are pooled; those in this bin
+    double mean[CAMBI_SCALES];  ///< means of the pooled c-values
+    double *score;              ///< result of the current frame
 } CAMBIContext;
 
 /**
@@ -136,8 +153,11 @@ typedef struct CAMBIContext {
 int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width, int height,
                        int nb_slices);
 
-/// Score a frame by slice threads.
-double ff_vmaf_cambi_extract(CAMBIContext *s, AVFilterContext *ctx, const AVFrame *encode);
+/// Begin to score a frame.
+void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score);
+
+/// Set the next task, when the last one is done. @return 0 if there is none: the score is set
+int ff_vmaf_cambi_next(CAMBIContext *s, VMAFTask *task);
 
 void ff_vmaf_cambi_close(CAMBIContext *s);
 

@@ -18,7 +18,10 @@
 
 /**
  * @file
- * Helpers of VMAF's feature extractors on the CPU: buffers with room around them, and samples
+ * Helpers of VMAF's feature extractors on the CPU: buffers with room around them, samples, and tasks
+ *
+ * An extractor measures a pair by tasks, one after the other. Those of different extractors are
+ * independent: they run at the same time.
  */
 
 #ifndef AVFILTER_VMAF_CPU_H
@@ -30,6 +33,15 @@
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
 #include "libavutil/mem.h"
+
+#include "avfilter.h"
+
+/// Jobs for slice threads.
+typedef struct VMAFTask {
+    avfilter_action_func *func;
+    void *arg;
+    int nb_jobs;
+} VMAFTask;
 
 /// Bytes before and after a buffer that may be read and written.
 #define VMAF_PAD 64

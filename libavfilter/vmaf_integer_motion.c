@@ -88,17 +88,26 @@ av_cold int ff_vmaf_motion_init(MotionContext *s, int width, int depth, int nb_s
     return s->buffers.alloc_failed ? AVERROR(ENOMEM) : 0;
 }
 
-uint64_t ff_vmaf_motion_extract(MotionContext *s, AVFilterContext *ctx, const AVFrame *prev,
-                                const AVFrame *frame)
+void ff_vmaf_motion_begin(MotionContext *s, const AVFrame *prev, const AVFrame *frame,
+                          uint64_t *sad)
 {
-    uint64_t sad = 0;
-
     s->prev  = prev;
     s->frame = frame;
-    ff_filter_execute(ctx, motion_slice, s, NULL, s->nb_slices);
+    s->begun = 0;
+    s->sad   = sad;
+}
+
+int ff_vmaf_motion_next(MotionContext *s, VMAFTask *task)
+{
+    if (!s->begun) {
+        s->begun = 1;
+        *task    = (VMAFTask){ motion_slice, s, s->nb_slices };
+        return 1;
+    }
+    *s->sad = 0;
     for (int i = 0; i < s->nb_slices; i++)
-        sad += s->slice[i].sad;
-    return sad;
+        *s->sad += s->slice[i].sad;
+    return 0;
 }
 
 av_cold void ff_vmaf_motion_close(MotionContext *s)

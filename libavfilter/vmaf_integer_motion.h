@@ -91,18 +91,24 @@ typedef struct MotionContext {
     VMAFBuffers buffers;
 
     const AVFrame *prev, *frame;        ///< frames that are compared
+    int begun;                          ///< whether the task is set
+    uint64_t *sad;                      ///< result of these frames
 } MotionContext;
 
 /// Allocate the buffers of an extractor. @return 0 or AVERROR(ENOMEM)
 int ff_vmaf_motion_init(MotionContext *s, int width, int depth, int nb_slices);
 
 /**
- * Compare two frames of the reference by slice threads.
+ * Begin to compare two frames of the reference.
  *
- * @return the sum of absolute differences of the blurred frames, in 2^-8 of a sample with 8 bits
+ * @param sad set to the sum of absolute differences of the blurred frames, in 2^-8 of a sample with 8
+ *            bits
  */
-uint64_t ff_vmaf_motion_extract(MotionContext *s, AVFilterContext *ctx, const AVFrame *prev,
-                                const AVFrame *frame);
+void ff_vmaf_motion_begin(MotionContext *s, const AVFrame *prev, const AVFrame *frame,
+                          uint64_t *sad);
+
+/// Set the task, or the result when the task is done. @return 0 if the result is set
+int ff_vmaf_motion_next(MotionContext *s, VMAFTask *task);
 
 void ff_vmaf_motion_close(MotionContext *s);
 

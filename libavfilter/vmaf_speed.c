@@ -150,13 +150,24 @@ av_cold int ff_vmaf_speed_init(SpeedContext *s, const SpeedDims *dims, int depth
     return 0;
 }
 
-void ff_vmaf_speed_extract(SpeedContext *s, AVFilterContext *ctx, const AVFrame *encode,
-                           const AVFrame *reference, double score[VMAF_CHROMA + 1])
+void ff_vmaf_speed_begin(SpeedContext *s, const AVFrame *encode, const AVFrame *reference,
+                         double score[VMAF_CHROMA + 1])
 {
     s->frame[PAIR_MAIN]      = encode;
     s->frame[PAIR_REFERENCE] = reference;
-    ff_filter_execute(ctx, plane_job, s, NULL, VMAF_CHROMA * PAIR_NB);
-    ff_vmaf_speed_score(&s->dims, s->stats, score);
+    s->begun = 0;
+    s->score = score;
+}
+
+int ff_vmaf_speed_next(SpeedContext *s, VMAFTask *task)
+{
+    if (!s->begun) {
+        s->begun = 1;
+        *task    = (VMAFTask){ plane_job, s, VMAF_CHROMA * PAIR_NB };
+        return 1;
+    }
+    ff_vmaf_speed_score(&s->dims, s->stats, s->score);
+    return 0;
 }
 
 av_cold void ff_vmaf_speed_close(SpeedContext *s)

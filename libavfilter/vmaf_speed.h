@@ -94,14 +94,19 @@ typedef struct SpeedContext {
     VMAFBuffers buffers;
 
     const AVFrame *frame[2];    ///< encode and reference of the current pair
+    int begun;                  ///< whether the task is set
+    double *score;              ///< result of the current pair
 } SpeedContext;
 
 /// Allocate the buffers of an extractor. @return 0 or AVERROR(ENOMEM)
 int ff_vmaf_speed_init(SpeedContext *s, const SpeedDims *dims, int depth);
 
-/// Score a pair by slice threads.
-void ff_vmaf_speed_extract(SpeedContext *s, AVFilterContext *ctx, const AVFrame *encode,
-                           const AVFrame *reference, double score[VMAF_CHROMA + 1]);
+/// Begin to score a pair. @param score see ff_vmaf_speed_score()
+void ff_vmaf_speed_begin(SpeedContext *s, const AVFrame *encode, const AVFrame *reference,
+                         double score[VMAF_CHROMA + 1]);
+
+/// Set the task, or the result when the task is done. @return 0 if the result is set
+int ff_vmaf_speed_next(SpeedContext *s, VMAFTask *task);
 
 void ff_vmaf_speed_close(SpeedContext *s);
 
