@@ -73,7 +73,7 @@ enum {
     NB_METRICS
 };
 static const char *const basis_name[] = {
-    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", [BLIINDS_OF_FLAT] = "flat", NULL
+    [BLIINDS_PIXELS] = "pixels", [BLIINDS_BITSTREAM] = "bitstream", [BLIINDS_FLAT] = "flat", NULL
 };
 static_assert(NB_METRICS + BLIINDS_NB_FEATURES + FF_ARRAY_ELEMS(basis_name) - 1 <= METRIC_MAX,
               "METRIC_MAX");
@@ -134,7 +134,7 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
 // ---- before the samples are looked at ----
 
 /// A value from quantizer_metadata, empty if there is none.
-static const char *coded_value(const AVFrame *frame, const char *key)
+static const char *quantizer_key(const AVFrame *frame, const char *key)
 {
     const AVDictionaryEntry *entry = av_dict_get(frame->metadata, key, NULL, 0);
 
@@ -142,9 +142,9 @@ static const char *coded_value(const AVFrame *frame, const char *key)
 }
 
 /// A number from quantizer_metadata, NAN if there is none.
-static double coded_number(const AVFrame *frame, const char *key)
+static double quantizer_number(const AVFrame *frame, const char *key)
 {
-    const char *text = coded_value(frame, key);
+    const char *text = quantizer_key(frame, key);
     double value;
     int length;
 
@@ -167,11 +167,11 @@ static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *f
         { "mpeg4", CODED_MPEG4 }, { "mjpeg", CODED_MJPEG }, { "mpeg2video", CODED_MPEG2 },
         { "mpeg1video", CODED_MPEG2 }, { "h264", 0 },       // H.264 has no feature of its own
     };
-    const char *codec   = coded_value(frame, "lavc.quantizer.codec");
-    const double step   = coded_number(frame, "lavc.quantizer.gop_step");
-    const double intra  = coded_number(frame, "lavc.quantizer.gop_intra_bytes");
-    const double width  = coded_number(frame, "lavc.quantizer.width");
-    const double height = coded_number(frame, "lavc.quantizer.height");
+    const char *codec   = quantizer_key(frame, "lavc.quantizer.codec");
+    const double step   = quantizer_number(frame, "lavc.quantizer.gop_step");
+    const double intra  = quantizer_number(frame, "lavc.quantizer.gop_intra_bytes");
+    const double width  = quantizer_number(frame, "lavc.quantizer.width");
+    const double height = quantizer_number(frame, "lavc.quantizer.height");
     // the picture may have been scaled, rotated or cropped
     const double scale  = FFMAX(FFMAX(luma->width, luma->height) / FFMAX(width, height),
                                 FFMIN(luma->width, luma->height) / FFMIN(width, height));
@@ -191,8 +191,8 @@ static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *f
     // The models are trained from the coded size to four times that.
     dst[CODED_SCALE] = av_clipd(log2(scale * shown), 0, 2);
     // the key is left out where it is 0
-    dst[CODED_CHROMA] = *coded_value(frame, "lavc.quantizer.chroma") ?
-                        coded_number(frame, "lavc.quantizer.chroma") : 0;
+    dst[CODED_CHROMA] = *quantizer_key(frame, "lavc.quantizer.chroma") ?
+                        quantizer_number(frame, "lavc.quantizer.chroma") : 0;
     for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;
     if (codecs[known].feature)
@@ -218,7 +218,7 @@ static int is_chosen(uint64_t n, int step)
     return n % step == (uint64_t)hash * step >> 32;
 }
 
-int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
+int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n)
 {
     const char *unknown;
@@ -226,26 +226,26 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     dst->n    = n;
     dst->luma = luma_frame(frame);
     dst->is_scored  = is_chosen(n, s->n_subsample);
-    dst->has_before = n == s->next && dst->luma.width == s->next_width &&
+    dst->has_prev = n == s->next_n && dst->luma.width == s->next_width &&
                       dst->luma.height == s->next_height;
     unknown = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
-    if (unknown && !s->has_unknown_codec++)
+    if (unknown && !s->warned_unknown_codec++)
         av_log(ctx, AV_LOG_WARNING, "The model does not know the codec '%s'; its frames are handled "
                "as if they had no keys of quantizer_metadata%s.\n", unknown,
                s->model_name ? "" : " and get no score");
     // without a bitstream model, or what it needs, the pixel model is used, which may be empty
-    dst->basis = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_OF_FLAT].name[0] ?
+    dst->kind = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_FLAT].name[0] ?
                  BLIINDS_BITSTREAM : BLIINDS_PIXELS;
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         if (!isfinite(dst->coded[i]))
-            dst->basis = BLIINDS_PIXELS;
+            dst->kind = BLIINDS_PIXELS;
     dst->needs_statistics = s->features ||
-                            ff_bliinds_model_needs_statistics(&s->model[dst->basis]) ||
-                            dst->basis == BLIINDS_BITSTREAM &&
-                            ff_bliinds_model_needs_statistics(&s->model[BLIINDS_OF_FLAT]);
+                            ff_bliinds_model_needs_statistics(&s->model[dst->kind]) ||
+                            dst->kind == BLIINDS_BITSTREAM &&
+                            ff_bliinds_model_needs_statistics(&s->model[BLIINDS_FLAT]);
     if (ctx->is_disabled || !dst->is_scored && !is_chosen(n + 1, s->n_subsample))
         return 0;
-    s->next        = n + 1;
+    s->next_n        = n + 1;
     s->next_width  = dst->luma.width;
     s->next_height = dst->luma.height;
     return 1;
@@ -254,13 +254,13 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
 // ---- from sums to the score ----
 
 /// A sum as double, rounded once: it does not matter how whole and fraction share it.
-static double sum_value(BLIINDSSum sum)
+static double sum_to_double(BLIINDSSum sum)
 {
-    return sum.whole + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
+    return sum.integer + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
 }
 
 /// A statistic's place in the order of the features.
-static const uint8_t position[BLIINDS_NB_STATISTICS] = {
+static const uint8_t feature_index[BLIINDS_NB_STATISTICS] = {
     [BLIINDS_ZETA] = 0, [BLIINDS_GAMMA] = 1, [BLIINDS_SUB] = 2, [BLIINDS_ORI] = 3,
 };
 
@@ -271,12 +271,12 @@ static double mean(double sum, int statistic, double n)
 }
 
 /// Means over the n blocks that are clear of the grid, or straddle it, in the order of the phases.
-static void class_means(double dst[7], const BLIINDSLevelSums *level, int class, int n)
+static void grid_class_means(double dst[7], const BLIINDSLevelSums *level, int grid_class, int n)
 {
     for (int b = 0; b < 3; b++)
-        dst[b] = log2(sum_value(level->band[class][b]) / n + 0.1);
+        dst[b] = log2(sum_to_double(level->band[grid_class][b]) / n + 0.1);
     for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-        dst[3 + position[i]] = mean(sum_value(level->pooled[i].grid[class]), i, n);
+        dst[3 + feature_index[i]] = mean(sum_to_double(level->pooled[i].grid_class[grid_class]), i, n);
 }
 
 /// Return 1 if a frame hardly differs from the one before it, see STILL_DIVISOR; else 0.
@@ -284,47 +284,47 @@ static int is_still(const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
 {
     const uint64_t nb = (uint64_t)(f->luma.width >> 2) * (f->luma.height >> 2);
 
-    return f->has_before && sums->motion[1] <= (nb << 2 * BLIINDS_COARSE_BITS) / STILL_DIVISOR;
+    return f->has_prev && sums->motion[1] <= (nb << 2 * BLIINDS_MOTION_FRAC_BITS) / STILL_DIVISOR;
 }
 
 /// The features of motion, from the sums of level 3.
 static void motion_features(double dst[2], const BLIINDSFrame *f, const BLIINDSLevelSums *sums)
 {
-    static const double usual[2] = { 0.7, 4.3 };    // the mean of what the models are made from
+    static const double default_motion[2] = { 0.7, 4.3 };    // the mean of what the models are made from
     const double nb = (double)(f->luma.width >> 2) * (f->luma.height >> 2);
 
     for (int i = 0; i < 2; i++)
-        dst[i] = f->has_before ?
-                 log2(sums->motion[i] / nb / (1 << (1 + i) * BLIINDS_COARSE_BITS) + 0.1) : usual[i];
+        dst[i] = f->has_prev ?
+                 log2(sums->motion[i] / nb / (1 << (1 + i) * BLIINDS_MOTION_FRAC_BITS) + 0.1) : default_motion[i];
 }
 
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *f,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
     const LumaFrame *luma = &f->luma;
-    const int nb_clear = bliinds_nb_clear(bliinds_nb_blocks(luma->width)) *
-                         bliinds_nb_clear(bliinds_nb_blocks(luma->height));
-    double *phase = dst + BLIINDS_FEATURE_PHASE, clear[7];
+    const int nb_aligned = bliinds_nb_aligned(bliinds_nb_blocks(luma->width)) *
+                         bliinds_nb_aligned(bliinds_nb_blocks(luma->height));
+    double *grid_phase = dst + BLIINDS_FEATURE_GRID_PHASE, aligned[7];
 
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         const int n = bliinds_level_blocks(luma->width, luma->height, l);
 
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
             const BLIINDSPooled *pooled = &sums[l].pooled[i];
-            double *feature = dst + 2 * (BLIINDS_NB_STATISTICS * l + position[i]);
+            double *feature = dst + 2 * (BLIINDS_NB_STATISTICS * l + feature_index[i]);
 
-            feature[0] = mean(sum_value(pooled->grid[0]) + sum_value(pooled->grid[1]), i, n);
-            feature[1] = mean(sum_value(pooled->worst), i, bliinds_nb_worst(n));
+            feature[0] = mean(sum_to_double(pooled->grid_class[0]) + sum_to_double(pooled->grid_class[1]), i, n);
+            feature[1] = mean(sum_to_double(pooled->pooled10), i, bliinds_nb_pooled10(n));
         }
         for (int b = 0; b < 3; b++)
             dst[BLIINDS_FEATURE_BAND + 3 * l + b] =
-                log2((sum_value(sums[l].band[0][b]) + sum_value(sums[l].band[1][b])) / n + 0.1);
+                log2((sum_to_double(sums[l].band[0][b]) + sum_to_double(sums[l].band[1][b])) / n + 0.1);
     }
     // the smallest frame has both: its first block straddles the grid, the second is clear
-    class_means(clear, &sums[0], 0, nb_clear);
-    class_means(phase, &sums[0], 1, bliinds_level_blocks(luma->width, luma->height, 0) - nb_clear);
+    grid_class_means(aligned, &sums[0], 0, nb_aligned);
+    grid_class_means(grid_phase, &sums[0], 1, bliinds_level_blocks(luma->width, luma->height, 0) - nb_aligned);
     for (int i = 0; i < 7; i++)
-        phase[i] -= clear[i];
+        grid_phase[i] -= aligned[i];
     motion_features(dst + BLIINDS_FEATURE_MOTION, f, &sums[2]);
 }
 
@@ -380,13 +380,13 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
                         (double)bliinds_level_blocks(f->luma.width, f->luma.height, 0);
     const int is_flat = flat > MAX_FLAT;
     // what is flat and was scaled up is told too badly
-    const int by_flat = is_flat && flat <= BLANK && f->basis == BLIINDS_BITSTREAM &&
-                        s->model[BLIINDS_OF_FLAT].name[0] && f->coded[CODED_SCALE] <= 0;
-    const enum BLIINDSBasis basis = by_flat ? BLIINDS_OF_FLAT : f->basis;
-    const BLIINDSModel *model = &s->model[basis];
+    const int use_flat_model = is_flat && flat <= BLANK && f->kind == BLIINDS_BITSTREAM &&
+                        s->model[BLIINDS_FLAT].name[0] && f->coded[CODED_SCALE] <= 0;
+    const enum BLIINDSModelKind kind = use_flat_model ? BLIINDS_FLAT : f->kind;
+    const BLIINDSModel *model = &s->model[kind];
     double value[FF_ARRAY_ELEMS(s->metric)], *feature = value + NB_METRICS;
     // by the pixels alone the built-in model leads the wrong way too often: see doc/model.md
-    const int withheld = !s->model_name && f->basis == BLIINDS_PIXELS;
+    const int withheld = !s->model_name && f->kind == BLIINDS_PIXELS;
     BLIINDSPrediction prediction;
     int ret, valid;
 
@@ -395,19 +395,19 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
     ff_bliinds_features(feature, f, sums);
     memcpy(feature + BLIINDS_FEATURE_CODED, f->coded, sizeof(f->coded));
     prediction = ff_bliinds_model_predict(model, feature);
-    valid = is_flat == by_flat && !ff_metric_is_marked(s->log.output, frame, METRIC_MAIN) &&
+    valid = is_flat == use_flat_model && !ff_metric_is_marked(s->log.output, frame, METRIC_MAIN) &&
             bliinds_level_blocks(f->luma.width, f->luma.height, BLIINDS_LEVELS - 1) >= MIN_BLOCKS;
     value[METRIC_SCORE] = withheld ? NAN : prediction.score;
     value[METRIC_RAW]   = withheld ? NAN : prediction.raw;
     value[METRIC_SIGMA] = prediction.sigma;
-    value[METRIC_BASIS] = model->name[0] ? basis : NAN;
+    value[METRIC_BASIS] = model->name[0] ? kind : NAN;
     value[METRIC_VALID] = valid;
     if (valid) {
         // over frames of all models, the mean of what they tell
         s->sigma_p80 += model->sigma_p80;
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }
-    if (valid && withheld && !s->has_unknown_codec && !s->was_withheld++)
+    if (valid && withheld && !s->warned_unknown_codec && !s->warned_withheld++)
         av_log(ctx, AV_LOG_WARNING, "Frames without the keys of quantizer_metadata get no score: "
                "put '-bsf:v quantizer_metadata' before -i. A rough one, by the pixels alone, is "
                "given with model=%s.\n", model->name);

@@ -49,7 +49,7 @@
  * 7 phases of level 1: band energies and mean statistics of the blocks that straddle a line
  * of the 8x8 grid, minus those of the other blocks.
  * 2 features of motion: log2 of 0.1 + the mean magnitude, and the mean square, of the difference
- * of the level 3 samples from those of the frame before; what is usual, where there is none.
+ * of the level 3 samples from those of the frame before; what is default_motion, where there is none.
  * 10 coded features, from the keys of quantizer_metadata, NAN without them: log2 of the
  * quantizer step in units of an 8-bit sample, as mean over the group of pictures so far,
  * weighted by bytes; log2 of its I frame's bits per sample of luma; log2 of the shown
@@ -58,8 +58,8 @@
  */
 enum {
     BLIINDS_FEATURE_BAND       = 24,    ///< first of the band energies
-    BLIINDS_FEATURE_PHASE      = 33,    ///< first of the phases, those of the bands
-    BLIINDS_FEATURE_MEAN_PHASE = 36,    ///< first of the phases of means of statistics
+    BLIINDS_FEATURE_GRID_PHASE      = 33,    ///< first of the phases, those of the bands
+    BLIINDS_FEATURE_GRID_PHASE_STAT = 36,    ///< first of the phases of means of statistics
     BLIINDS_FEATURE_MOTION     = 40,    ///< first of those of motion
     BLIINDS_FEATURE_CODED      = 42,    ///< first of the coded features
     BLIINDS_NB_CODED           = 10,
@@ -69,11 +69,11 @@ enum {
 extern const char *const ff_bliinds_feature_name[BLIINDS_NB_FEATURES];
 
 /// What a score is made from.
-enum BLIINDSBasis {
+enum BLIINDSModelKind {
     BLIINDS_PIXELS,
     BLIINDS_BITSTREAM,      ///< the pixels and the coded features
-    BLIINDS_OF_FLAT,        ///< the same, of a frame most of which is flat
-    BLIINDS_NB_BASES
+    BLIINDS_FLAT,        ///< the same, of a frame most of which is flat
+    BLIINDS_NB_MODELS
 };
 
 #define BLIINDS_MAX_UNITS 16
@@ -94,7 +94,7 @@ typedef struct BLIINDSModel {
     int nb_units;
     int logistic;           ///< the sum is log((score - min) / (max - score))
     int higher_is_better;
-    int of_flat;            ///< it is for flat frames
+    int for_flat;            ///< it is for flat frames
     double min, max;        ///< range of the score
     double step;            ///< the score is rounded to multiples of it; 0 for none
     double sigma;           ///< standard deviation of the prediction, NAN if unknown
@@ -115,9 +115,9 @@ typedef struct BLIINDSFrame {
     uint64_t n;                         ///< number, from 0
     LumaFrame luma;
     int is_scored;                      ///< 0: only the next frame needs it, for its motion
-    int has_before;                     ///< its motion from the frame before is known
+    int has_prev;                     ///< its motion from the frame before is known
     double coded[BLIINDS_NB_CODED];     ///< the coded features
-    enum BLIINDSBasis basis;            ///< which model scores it, BLIINDS_BITSTREAM for either
+    enum BLIINDSModelKind kind;            ///< which model scores it, BLIINDS_BITSTREAM for either
     int needs_statistics;               ///< 0: the sums of the bands and nb_flat are enough
 } BLIINDSFrame;
 
@@ -131,13 +131,13 @@ typedef struct BLIINDSContext {
     int n_subsample;
     MetricLog log;
 
-    BLIINDSModel model[BLIINDS_NB_BASES];
+    BLIINDSModel model[BLIINDS_NB_MODELS];
     double sigma_p80;       ///< sum over the valid frames of their models' sigma_p80
     uint64_t nb_valid;
-    uint64_t next;          ///< number and size of the frame whose motion will be known
+    uint64_t next_n;          ///< number and size of the frame whose motion will be known
     int next_width, next_height;
-    int was_withheld;       ///< a score, and a warning has said so
-    int has_unknown_codec;  ///< a frame's codec is unknown to all models, and a warning has said so
+    int warned_withheld;       ///< a score, and a warning has said so
+    int warned_unknown_codec;  ///< a frame's codec is unknown to all models, and a warning has said so
     ScoreMetric metric[5 + BLIINDS_NB_FEATURES];    ///< the features come last
 } BLIINDSContext;
 
@@ -168,14 +168,14 @@ int ff_bliinds_init(BLIINDSContext *s, AVFilterContext *ctx, uint64_t *nb_frames
  * @param n its number, from 0
  * @return 1 if ff_bliinds_score() needs its sums, 0 if not
  */
-int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
+int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
                         const AVFrame *frame, uint64_t n);
 
 /**
  * Score a frame, if it is to be; the score goes to its metadata, its side data and the files.
  *
  * @param frame the frame, whose pixels are not touched
- * @param f     what ff_bliinds_describe() told of it
+ * @param f     what ff_bliinds_frame_init() told of it
  * @param sums  of its levels
  */
 int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
@@ -195,7 +195,7 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *
  *
  * @return 0, or a negative AVERROR after a message with file, line and reason
  */
-int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name);
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_MODELS], void *logctx, const char *name);
 
 /// Whether a model uses more than band energies and coded features.
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model);

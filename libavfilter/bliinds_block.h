@@ -67,14 +67,14 @@ SHARED_INLINE float bliinds_sqrt(float x)
 }
 
 /// a - 4 b, where that is exact
-SHARED_INLINE float bliinds_minus_4(float a, float b)
+SHARED_INLINE float bliinds_sub_4x(float a, float b)
 {
     return __builtin_fmaf(-4.f, b, a);
 }
 
 /// a / b and 1 / sqrt(x) within 1e-6, relative
-#define bliinds_guess_div(a, b) ((a) * guess_rcp(b))
-#define bliinds_guess_rsqrt(x)  guess_rsqrt(x)
+#define bliinds_approx_div(a, b) ((a) * guess_rcp(b))
+#define bliinds_approx_rsqrt(x)  guess_rsqrt(x)
 #else
 #include <float.h>
 #include <math.h>
@@ -84,9 +84,9 @@ SHARED_INLINE float bliinds_minus_4(float a, float b)
 #endif
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)
-#define bliinds_minus_4(a, b) ((a) - 4.f * (b))
-#define bliinds_guess_div(a, b) ((a) / (b))
-#define bliinds_guess_rsqrt(x)  (1.f / sqrtf(x))
+#define bliinds_sub_4x(a, b) ((a) - 4.f * (b))
+#define bliinds_approx_div(a, b) ((a) / (b))
+#define bliinds_approx_rsqrt(x)  (1.f / sqrtf(x))
 #endif
 
 #define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
@@ -104,7 +104,7 @@ SHARED_INLINE float bliinds_minus_4(float a, float b)
  * split into a multiple of 2^-9 and a rest of this many bits; both grow by 6
  * bits.
  */
-#define BLIINDS_LOW_BITS 12
+#define BLIINDS_LOWER_BITS 12
 
 /**
  * Outer tap of the low-pass filter before decimation, a Gaussian of sigma 0.5
@@ -132,7 +132,7 @@ SHARED_INLINE float bliinds_minus_4(float a, float b)
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
 /// A block is flat if the sum of the variances of its bands is at most this.
-#define BLIINDS_FLAT 1e-7f
+#define BLIINDS_FLAT_VARIANCE 1e-7f
 
 /// The energy subband ratio has no bound; 127 was seen on pictures.
 #define BLIINDS_SUB_MAX 32767.f
@@ -160,37 +160,37 @@ SHARED_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
 }
 
 /// Upper part of a level sample, exact in single precision, in 8-bit steps.
-SHARED_INLINE float bliinds_high(int32_t x)
+SHARED_INLINE float bliinds_upper_bits(int32_t x)
 {
-    return (x >> BLIINDS_LOW_BITS) *
-           (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)));
+    return (x >> BLIINDS_LOWER_BITS) *
+           (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOWER_BITS)));
 }
 
 /// Lower part of a level sample, exact in single precision, in 8-bit steps.
-SHARED_INLINE float bliinds_low(int32_t x)
+SHARED_INLINE float bliinds_lower_bits(int32_t x)
 {
-    return (x & ((1 << BLIINDS_LOW_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
+    return (x & ((1 << BLIINDS_LOWER_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
 }
 
 /**
  * The integer step of a 5-point DCT-II. Its rows are (1 1 1 1 1),
  * (1 1 -4 1 1), (1 -1 0 -1 1), (1 0 0 0 -1) and (0 1 0 -1 0).
  */
-SHARED_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
+SHARED_INLINE void bliinds_dct5_integer_stage(float dst[5], float x0, float x1, float x2,
                                   float x3, float x4)
 {
     float s0 = x0 + x4, s1 = x1 + x3;
     float s  = s0 + s1;
 
     dst[0] = s + x2;
-    dst[1] = bliinds_minus_4(s, x2);
+    dst[1] = bliinds_sub_4x(s, x2);
     dst[2] = s0 - s1;
     dst[3] = x0 - x4;
     dst[4] = x1 - x3;
 }
 
-/// The rest of a 5-point orthonormal DCT-II after bliinds_basis().
-SHARED_INLINE void bliinds_rotate(float dst[5], const float src[5])
+/// The rest of a 5-point orthonormal DCT-II after bliinds_dct5_integer_stage().
+SHARED_INLINE void bliinds_dct5_rotation_stage(float dst[5], const float src[5])
 {
     const float k0 = 0.4472135955f;     // 1 / sqrt(5)
     const float e  = 0.1581138830f;     // sqrt(10) / 20
@@ -216,17 +216,17 @@ SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
 }
 
 /// Standard deviation over mean of n magnitudes, from their sums.
-SHARED_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
+SHARED_INLINE float bliinds_freq_variation(float sum_sq, float sum, float inv_n,
                                        float inv_n1)
 {
     return bliinds_div(bliinds_sqrt(bliinds_variance(sum_sq, sum, inv_n, inv_n1)),
                        sum * inv_n + 1e-7f);
 }
 
-/// bliinds_variation() of an oriented set of 8, or 0 where the set is rounding noise.
+/// bliinds_freq_variation() of an oriented set of 8, or 0 where the set is rounding noise.
 SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
 {
-    float f = bliinds_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
+    float f = bliinds_freq_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
 
     return sum > BLIINDS_SET_NOISE ? f : 0.f;
 }
@@ -244,18 +244,18 @@ SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
                                      F(2,1), F(3,1), F(4,1), F(4,2))
 
 /**
- * bliinds_basis() of the columns of a block.
+ * bliinds_dct5_integer_stage() of the columns of a block.
  *
  * @param dst  [term along the column][term along the row]
- * @param rows bliinds_basis() of the 5 rows, [row][term]
+ * @param rows bliinds_dct5_integer_stage() of the 5 rows, [row][term]
  */
-SHARED_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
+SHARED_INLINE void bliinds_dct5_columns(float dst[5][5], const float rows[5][5])
 {
     UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5];
 
-        bliinds_basis(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
+        bliinds_dct5_integer_stage(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
         UNROLL
         for (int i = 0; i < 5; i++)
             dst[i][k] = t[i];
@@ -265,7 +265,7 @@ SHARED_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
 /**
  * The four statistics, and the energies, of one block.
  *
- * @param terms of bliinds_columns(): where samples are split, those of the
+ * @param terms of bliinds_dct5_columns(): where samples are split, those of the
  *              upper plus those of the lower parts
  */
 SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
@@ -280,14 +280,14 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
         UNROLL
         for (int i = 0; i < 5; i++)
             t[i] = terms[i][k];
-        bliinds_rotate(u, t);
+        bliinds_dct5_rotation_stage(u, t);
         UNROLL
         for (int i = 0; i < 5; i++)
             y[i][k] = u[i];
     }
     UNROLL
     for (int i = 0; i < 5; i++)
-        bliinds_rotate(x[i], y[i]);
+        bliinds_dct5_rotation_stage(x[i], y[i]);
 
 #define MAG(i, j) fabsf(x[i][j])
 #define SQR(i, j) (x[i][j] * x[i][j])
@@ -332,7 +332,7 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 #undef SQR
 #undef DEV
 
-    dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
+    dst->zeta = bliinds_freq_variation(q, a, 1.f / 24, 1.f / 23);
     dst->rho  = bliinds_div(bliinds_variance(q, s, 1.f / 24, 1.f / 23), dev * dev + 1e-7f);
     // the second ratio divides by v3 + v1, as the published models were trained
     sub = (bliinds_div(fabsf(v3 - v12), (v3 + v12) + 1e-8f) +
@@ -347,7 +347,7 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 /// Whether all samples of a block are equal, apart from the rounding of its level image.
 SHARED_INLINE int bliinds_is_flat(const float band[3])
 {
-    return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT;
+    return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT_VARIANCE;
 }
 
 /**
@@ -369,10 +369,10 @@ SHARED_INLINE int bliinds_gamma(const float *table, float rho)
     float u, p, q;
     int j;
 
-    u = bliinds_guess_rsqrt(r - 1.33333333f);
+    u = bliinds_approx_rsqrt(r - 1.33333333f);
     p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
     q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
-    j = (bliinds_guess_div(p, q) - .03f) * 1000.f;
+    j = (bliinds_approx_div(p, q) - .03f) * 1000.f;
     j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
     j += (r <= table[j + 1]) - (r > table[j]);
 
@@ -400,7 +400,7 @@ SHARED_INLINE uint64_t bliinds_fixed(float x)
  *
  * @param b index of the block in its row or column
  */
-SHARED_INLINE int bliinds_straddles(int b)
+SHARED_INLINE int bliinds_is_straddling(int b)
 {
     int first = (BLIINDS_STEP * b - 1) & 7;
 
@@ -420,13 +420,13 @@ enum BLIINDSStatistic {
 
 /// An exact sum of bliinds_fixed() values, in units of 1 and of 2^-32.
 typedef struct BLIINDSSum {
-    uint64_t whole, fraction;
+    uint64_t integer, fraction;
 } BLIINDSSum;
 
 /// Sums of a statistic, all 0 where a model needs the bands alone.
 typedef struct BLIINDSPooled {
-    BLIINDSSum grid[2];     ///< over blocks clear of the 8x8 grid of the level, and straddling it
-    BLIINDSSum worst;       ///< over the bliinds_nb_worst() blocks of worst quality
+    BLIINDSSum grid_class[2];     ///< over blocks clear of the 8x8 grid of the level, and straddling it
+    BLIINDSSum pooled10;       ///< over the bliinds_nb_pooled10() blocks of worst quality
 } BLIINDSPooled;
 
 /// Sums over the blocks of a level: integers, so that the order of additions does not matter.
@@ -434,23 +434,23 @@ typedef struct BLIINDSLevelSums {
     BLIINDSPooled pooled[BLIINDS_NB_STATISTICS];
     BLIINDSSum band[2][3];  ///< as grid above; in levels 2 and 3 one class may have both
     uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
-    /// at level 3, |d| and d^2 of bliinds_coarse() samples, d to the frame before; else 0
+    /// at level 3, |d| and d^2 of bliinds_motion_sample() samples, d to the frame before; else 0
     uint64_t motion[2];
 } BLIINDSLevelSums;
 
-/// Bits behind the point of bliinds_coarse().
-#define BLIINDS_COARSE_BITS 7
+/// Bits behind the point of bliinds_motion_sample().
+#define BLIINDS_MOTION_FRAC_BITS 7
 
 /// A sample as it is kept for the next frame: black may be 0 or 16, so -16 to 255 are met.
-SHARED_INLINE int16_t bliinds_coarse(int32_t sample)
+SHARED_INLINE int16_t bliinds_motion_sample(int32_t sample)
 {
-    return sample >> (BLIINDS_FRAC_BITS - BLIINDS_COARSE_BITS);
+    return sample >> (BLIINDS_FRAC_BITS - BLIINDS_MOTION_FRAC_BITS);
 }
 
 /// Add a value, or a sum of up to 2^13 values, of bliinds_fixed().
 SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 {
-    dst->whole    += fixed >> 32;
+    dst->integer    += fixed >> 32;
     dst->fraction += (uint32_t)fixed;
 }
 
@@ -467,17 +467,17 @@ SHARED_INLINE int bliinds_level_blocks(int w, int h, int l)
 }
 
 /// How many of n blocks along a side are clear of the 8x8 grid: four of each eight.
-SHARED_INLINE int bliinds_nb_clear(int n)
+SHARED_INLINE int bliinds_nb_aligned(int n)
 {
     int nb = n / 8 * 4;
 
     for (int b = 0; b < n % 8; b++)
-        nb += !bliinds_straddles(b);
+        nb += !bliinds_is_straddling(b);
     return nb;
 }
 
 /// Number of blocks in the worst 10 % of n.
-SHARED_INLINE int bliinds_nb_worst(int n)
+SHARED_INLINE int bliinds_nb_pooled10(int n)
 {
     return (n + 9) / 10;
 }

@@ -49,10 +49,10 @@ enum {
 #define BLIINDS_ROW_PAD 64
 
 /// The most values of one select(): as many as bliinds_sum_add() takes.
-#define BLIINDS_NB_SELECT (1 << 13)
+#define BLIINDS_SELECT_CHUNK (1 << 13)
 
 /// Room that ff_bliinds_add_largest() needs to find the largest of n values in a fast way.
-#define BLIINDS_NB_CANDIDATES(n) ((n) / 8 + BLIINDS_NB_SELECT)
+#define BLIINDS_SELECT_SIZE(n) ((n) / 8 + BLIINDS_SELECT_CHUNK)
 
 /**
  * Strides are in elements; line, dst and src do not overlap. Numbers of blocks are multiples of
@@ -87,33 +87,33 @@ typedef struct BLIINDSDSPContext {
      * Sum how a row of level 3 differs from that of the frame before, in whose place it is kept.
      *
      * @param sum    of BLIINDSLevelSums.motion, is added to
-     * @param before bliinds_coarse() of w samples; no more are read and written
+     * @param before bliinds_motion_sample() of w samples; no more are read and written
      */
-    void (*motion_row)(uint64_t sum[2], int16_t *before, const int32_t *line, int w);
+    void (*motion_row)(uint64_t sum[2], int16_t *prev, const int32_t *line, int w);
 
     /**
-     * bliinds_basis() along a row, for each block.
+     * bliinds_dct5_integer_stage() along a row, for each block.
      *
      * @param high term k of block b's upper parts at [k * stride + b]
      * @param low  the same of the lower parts, or NULL if they are all 0
      * @param line the row from sample -1 on; samples outside of it are 0
      */
-    void (*basis_row)(float *high, float *low, ptrdiff_t stride,
+    void (*dct5_row)(float *upper, float *lower, ptrdiff_t stride,
                       const int32_t *line, int nb_blocks);
 
     /**
      * bliinds_block() for each block of a row of blocks.
      *
      * @param dst  value r of block b at [r * stride + b]
-     * @param high basis_row() of the 5 rows
+     * @param high dct5_row() of the 5 rows
      * @param low  the same of the lower parts, or NULL if they are all 0
      */
-    void (*block_row)(float *dst, const float *const high[5],
-                      const float *const low[5], ptrdiff_t stride, int nb_blocks);
+    void (*block_row)(float *dst, const float *const upper[5],
+                      const float *const lower[5], ptrdiff_t stride, int nb_blocks);
 
     /// block_row() without the statistics.
-    void (*band_row)(float *dst, const float *const high[5],
-                     const float *const low[5], ptrdiff_t stride, int nb_blocks);
+    void (*band_row)(float *dst, const float *const upper[5],
+                     const float *const lower[5], ptrdiff_t stride, int nb_blocks);
 
     /**
      * Sums of rows that block_row() or band_row() wrote.
@@ -131,11 +131,11 @@ typedef struct BLIINDSDSPContext {
      *
      * @param dst   n elements
      * @param above bliinds_fixed() of those above is added to [0], their number to [1]
-     * @param n     a multiple of BLIINDS_VECTOR, at most BLIINDS_NB_SELECT
+     * @param n     a multiple of BLIINDS_VECTOR, at most BLIINDS_SELECT_CHUNK
      * @param range its lower and upper end, both inclusive
      * @return number of values in dst
      */
-    int (*select)(float *dst, uint64_t above[2], const float *value, int n,
+    int (*select_range)(float *dst, uint64_t above[2], const float *value, int n,
                   const float range[2]);
 } BLIINDSDSPContext;
 
@@ -145,12 +145,12 @@ void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp);
 // ---- sums over the blocks of a level ----
 
 /// The blocks of a level, from which the worst are chosen.
-typedef struct BLIINDSBlocks {
+typedef struct BLIINDSLevelBlocks {
     int w, h;
     /// of each block, [h][w], and up to the next multiple of BLIINDS_VECTOR values of -1
     float *statistic[BLIINDS_NB_STATISTICS];
-    float *candidate[BLIINDS_GAMMA];            ///< BLIINDS_NB_CANDIDATES(w * h)
-} BLIINDSBlocks;
+    float *selection[BLIINDS_GAMMA];            ///< BLIINDS_SELECT_SIZE(w * h)
+} BLIINDSLevelBlocks;
 
 /**
  * Fill the table of the generalised Gaussian's rho for bliinds_gamma():
@@ -167,14 +167,14 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
  * @param table  of ff_bliinds_gamma_table(), or NULL for the bands alone
  */
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                        const BLIINDSBlocks *blocks, int y,
+                        const BLIINDSLevelBlocks *blocks, int y,
                         float *value, ptrdiff_t stride, const float *table);
 
 /**
  * Add the values of a statistic's worst blocks to the sums of their level: the smallest shapes
  * of gamma, the largest values, from 0 to 2^19, of the others, which are overwritten.
  */
-void ff_bliinds_add_worst(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                          const BLIINDSBlocks *blocks, enum BLIINDSStatistic statistic);
+void ff_bliinds_pool10(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                          const BLIINDSLevelBlocks *blocks, enum BLIINDSStatistic statistic);
 
 #endif /* AVFILTER_BLIINDS_DSP_H */

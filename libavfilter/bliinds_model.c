@@ -47,7 +47,7 @@ int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
     // the other features are computed from band energies, motion and the bitstream
     for (int i = 0; i < BLIINDS_FEATURE_MOTION; i++)
-        if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_MEAN_PHASE) && uses(model, i))
+        if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_GRID_PHASE_STAT) && uses(model, i))
             return 1;
     return 0;
 }
@@ -255,28 +255,28 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
 /// name, range and direction.
 static void end_model(Parser *p, void *dst, const Keyword *k)
 {
-    static const char *const of_basis[] = {
+    static const char *const frames_of_kind[] = {
         "frames without the numbers of the bitstream", "frames with them", "flat frames"
     };
     const BLIINDSModel *m = &p->model;
-    enum BLIINDSBasis basis = BLIINDS_PIXELS;
+    enum BLIINDSModelKind kind = BLIINDS_PIXELS;
 
     for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
         if (uses(m, i))
-            basis = m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+            kind = m->for_flat ? BLIINDS_FLAT : BLIINDS_BITSTREAM;
     if (!m->name[0] || m->min >= m->max || m->higher_is_better < 0)
         fail(p, "there is no '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
     if (isnan(m->constant) || !p->seen[0])
         fail(p, "there is no constant, or no weight.\n");
-    if (m->of_flat && basis != BLIINDS_OF_FLAT)
+    if (m->for_flat && kind != BLIINDS_FLAT)
         fail(p, "a model for flat frames needs the weight of a coded feature.\n");
-    if (p->models[basis].name[0])
-        fail(p, "a second model for %s.\n", of_basis[basis]);
-    for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_BASES; o++)
+    if (p->models[kind].name[0])
+        fail(p, "a second model for %s.\n", frames_of_kind[kind]);
+    for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_MODELS; o++)
         if (o->name[0] && (strcmp(o->name, m->name) || o->min != m->min || o->max != m->max ||
                            o->higher_is_better != m->higher_is_better))
             fail(p, "name, range and direction must be those of the model before.\n");
-    p->models[basis] = *m;
+    p->models[kind] = *m;
     p->is_open = 0;
 }
 
@@ -287,7 +287,7 @@ static const Keyword keywords[] = {
     { "training",     parse_text },
     { "accuracy",     parse_text },
     { "licence",      parse_text },
-    { "frames",       parse_choice, OFFSET(of_flat),          { "all",    "flat" } },
+    { "frames",       parse_choice, OFFSET(for_flat),          { "all",    "flat" } },
     { "direction",    parse_choice, OFFSET(higher_is_better), { "lower",  "higher" } },
     { "link",         parse_choice, OFFSET(logistic),         { "linear", "logistic" } },
     { "range",        parse_range },
@@ -354,7 +354,7 @@ static void parse_file(Parser *p, char *text)
         fail(p, "the file ends before its 'end' line: it is cut off.\n");
 }
 
-int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_MODELS], void *logctx, const char *name)
 {
     Parser p = { .logctx = logctx, .path = name, .models = model };
     const char *data = (const char *)ff_vmaf1_est5_txt_data;
@@ -362,7 +362,7 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     uint8_t *file = NULL;
     char *text = NULL;
 
-    memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
+    memset(model, 0, BLIINDS_NB_MODELS * sizeof(*model));
     if (strcmp(name, BLIINDS_BUILT_IN_MODEL)) {
         int ret = av_file_map(name, &file, &size, 0, logctx);
 

@@ -44,18 +44,18 @@ typedef struct BLIINDSCUDAContext {
     CUDAQueue queue;
     BLIINDSContext common;
 
-    CUfunction blocks_8, blocks_16, motion, pool, choose;
-    CUfunction bands_8, bands_16, bands_end;    ///< if the bands are enough
+    CUfunction blocks_8, blocks_16, motion, pool, pool10;
+    CUfunction bands_8, bands_16, bands_finish;    ///< if the bands are enough
     CUdeviceptr gamma_table;
     CUdeviceptr state;                  ///< BLIINDSCUDAState
     CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
-    CUdeviceptr coarse;                 ///< level 3 of the last frames, one more than of a batch
-    uint64_t nb_coarse;                 ///< frames that were put there
+    CUdeviceptr motion_planes;                 ///< level 3 of the last frames, one more than of a batch
+    uint64_t nb_motion_planes;                 ///< frames that were put there
     int width, height;                  ///< that the memory is made for
 
     BLIINDSCUDAParams params;           ///< for width x height, and the batch
     CUfunction blocks;                  ///< for the batch's format
-    int bands_alone;                    ///< nothing else is asked of the batch
+    int bands_only;                    ///< nothing else is asked of the batch
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -73,7 +73,7 @@ CUDA_QUEUE_PTX(vf_bliinds_cuda);
 CUDA_QUEUE_CHECK_PARAMS(BLIINDSCUDAParams);
 
 /**
- * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
+ * SplitLevel the blocks to be pooled into chunks, as many as run at once; sums in 64
  * bits allow for BLIINDS_POOL_MAX of them in each.
  *
  * @return number of chunks of a frame
@@ -112,14 +112,14 @@ static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
  */
 static int best_batch(const BLIINDSCUDAContext *s, int max)
 {
-    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
+    int best = 1, min_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
 
     for (int nb = 2; nb <= max; nb++) {
         const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
 
-        if (nb_tiles * best < least * nb) {
+        if (nb_tiles * best < min_tiles * nb) {
             best  = nb;
-            least = nb_tiles;
+            min_tiles = nb_tiles;
         }
     }
     return best;
@@ -140,8 +140,8 @@ static int launch_pool(AVFilterContext *ctx)
     const int nb = s->queue.nb_batch;
     int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
 
-    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
-                                         BLIINDS_CHOOSE_THREADS);
+    return ret < 0 ? ret : launch_kernel(ctx, s->pool10, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
+                                         BLIINDS_POOL10_THREADS);
 }
 
 /// Enqueue the kernels of the batch.
@@ -154,17 +154,17 @@ static int launch(AVFilterContext *ctx)
 
     if (ret < 0 ||
         (ret = launch_kernel(ctx, s->motion,
-                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_EACH), nb,
+                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_PER_THREAD), nb,
                              BLIINDS_MOTION_THREADS)) < 0)
         return ret;
-    return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
+    return s->bands_only ? launch_kernel(ctx, s->bands_finish, 1, nb, BLIINDS_FINISH_THREADS)
                           : launch_pool(ctx);
 }
 
 /// Where level 3 of a frame is kept until that of the next has been compared with it.
-static CUdeviceptr coarse_plane(const BLIINDSCUDAContext *s, uint64_t n)
+static CUdeviceptr motion_plane(const BLIINDSCUDAContext *s, uint64_t n)
 {
-    return s->coarse + n % (s->queue.max_batch + 1) * s->params.level[2].w *
+    return s->motion_planes + n % (s->queue.max_batch + 1) * s->params.level[2].w *
            s->params.level[2].h * sizeof(int16_t);
 }
 
@@ -186,22 +186,22 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
         level->bw = bliinds_nb_blocks(level->w);
         level->bh = bliinds_nb_blocks(level->h);
         level->first      = nb_blocks;
-        level->max_listed = DIV_UP(level->bw * level->bh, BLIINDS_LISTED);
+        level->max_list = DIV_UP(level->bw * level->bh, BLIINDS_BLOCKS_PER_ENTRY);
         nb_blocks += level->bw * level->bh;
-        nb_listed += level->max_listed;
+        nb_listed += level->max_list;
     }
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
 
     params->frame_size =
         FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
-                nb_listed * BLIINDS_NB_FLOATS * sizeof(BLIINDSCUDAListed), 256);
+                nb_listed * BLIINDS_NB_FLOATS * sizeof(BLIINDSCUDAValueCount), 256);
     max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                                       FFMIN(s->queue.size, BLIINDS_MAX_BATCH)));
     ret = ff_cuda_queue_alloc(ctx, &s->block_memory, max_batch * params->frame_size);
     if (ret < 0)
         return ret;
-    ret = ff_cuda_queue_alloc(ctx, &s->coarse, (max_batch + 1) * sizeof(int16_t) *
+    ret = ff_cuda_queue_alloc(ctx, &s->motion_planes, (max_batch + 1) * sizeof(int16_t) *
                               params->level[2].w * params->level[2].h);
     if (ret < 0)
         return ret;
@@ -210,7 +210,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         for (int i = 0; i < BLIINDS_NB_FLOATS; i++) {
             params->level[l].list[i] = next;
-            next += params->level[l].max_listed * sizeof(BLIINDSCUDAListed);
+            next += params->level[l].max_list * sizeof(BLIINDSCUDAValueCount);
         }
     }
     s->queue.max_batch = max_batch;
@@ -220,14 +220,14 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 }
 
 /// Add a frame to the batch, if it is to be scored.
-static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *none)
+static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     BLIINDSFrame *f = s->queue.state;
     const LumaFrame *luma = &f->luma;
     CUfunction blocks;
     float scale;
-    int resized, ret = ff_bliinds_describe(&s->common, ctx, f, frame, s->queue.n);
+    int resized, ret = ff_bliinds_frame_init(&s->common, ctx, f, frame, s->queue.n);
 
     if (ret <= 0)
         return ret;
@@ -243,19 +243,19 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
         return ret;
 
     s->blocks       = blocks;
-    s->bands_alone  = !f->needs_statistics;
+    s->bands_only  = !f->needs_statistics;
     s->params.down  = luma->shift;
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
     s->params.scale = scale;
-    s->nb_coarse++;
+    s->nb_motion_planes++;
     s->params.frame[s->queue.nb_batch] = (BLIINDSCUDAFrame){
         .src    = ff_cuda_queue_plane(frame, 0),
         .pitch  = frame->linesize[0],
         .black  = luma->black,
         .result = ff_cuda_queue_next_result(ctx),
-        .coarse = coarse_plane(s, s->nb_coarse),
-        .before = f->has_before ? coarse_plane(s, s->nb_coarse - 1) : 0,
+        .motion = motion_plane(s, s->nb_motion_planes),
+        .prev_motion = f->has_prev ? motion_plane(s, s->nb_motion_planes - 1) : 0,
     };
     return 1;
 }
@@ -294,10 +294,10 @@ static const CUDAQueueKernel kernels[] = {
     { "bliinds_blocks_16", OFFSET(blocks_16) },
     { "bliinds_motion",    OFFSET(motion)    },
     { "bliinds_pool",      OFFSET(pool)      },
-    { "bliinds_choose",    OFFSET(choose)    },
+    { "bliinds_pool10",    OFFSET(pool10)    },
     { "bliinds_bands_8",   OFFSET(bands_8)   },
     { "bliinds_bands_16",  OFFSET(bands_16)  },
-    { "bliinds_bands_end", OFFSET(bands_end) },
+    { "bliinds_bands_finish", OFFSET(bands_finish) },
     { NULL }
 };
 

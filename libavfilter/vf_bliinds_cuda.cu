@@ -36,11 +36,11 @@
  * histograms and no choice: ALL is false.
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
-#define UPPER_WARPS  4
-#define LEVEL1_WARPS (NB_WARPS - UPPER_WARPS)
+#define COARSE_WARPS  4
+#define LEVEL1_WARPS (NB_WARPS - COARSE_WARPS)
 
 /// Rows of blocks of level 1 that a warp has, one in each turn; then level 2 takes one.
-#define NB_TURNS (BLIINDS_TILE_H / LEVEL1_WARPS)
+#define NB_PASSES (BLIINDS_TILE_H / LEVEL1_WARPS)
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
@@ -66,17 +66,17 @@
 #define ROWS2 (H2 / (NB_WARPS / 2))
 
 /// Rows of level 3 for each of the warps that make it; the last one has fewer.
-#define ROWS3 ((H3 + UPPER_WARPS - 2) / (UPPER_WARPS - 1))
+#define ROWS3 ((H3 + COARSE_WARPS - 2) / (COARSE_WARPS - 1))
 
 /// The parts of level 2 or 3 of a tile, split for exact single precision.
-template<int W, int H> struct Split {
-    float high[H][W] __align__(8), low[H][W] __align__(8);
+template<int W, int H> struct SplitLevel {
+    float upper[H][W] __align__(8), lower[H][W] __align__(8);
 };
 
 template<typename T> struct Tile {
     T level1[H1 + 1][W1] __align__(8);          ///< as in memory; nothing uses the last row
-    Split<W2, H2> level2;
-    Split<W3, H3> level3;
+    SplitLevel<W2, H2> level2;
+    SplitLevel<W3, H3> level3;
 };
 
 /// Four samples as they lie in memory.
@@ -86,14 +86,14 @@ template<> struct Word<uint16_t> { typedef uint64_t type; };
 
 /// A frame's data, from the first frame's of the batch.
 template<typename T>
-static DEVICE_INLINE T *of_frame(const BLIINDSCUDAParams &p, T *first, int frame)
+static DEVICE_INLINE T *frame_data(const BLIINDSCUDAParams &p, T *first, int frame)
 {
     return (T *)((uint8_t *)first + frame * p.frame_size);
 }
 
 /// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
 template<typename T>
-static DEVICE_INLINE int value1(const BLIINDSCUDAParams &p, T v)
+static DEVICE_INLINE int sample_value(const BLIINDSCUDAParams &p, T v)
 {
     return sizeof(T) == 1 ? v : v >> p.down & p.mask;
 }
@@ -124,16 +124,16 @@ static DEVICE_INLINE typename Word<T>::type load_samples(const BLIINDSCUDAParams
 }
 
 /// A lane's samples of a tile: four of each of its warp's rows.
-template<typename T> struct Loaded {
+template<typename T> struct TileLoad {
     typename Word<T>::type word[ROWS1];
     const uint8_t *src;             ///< of the first row
     int x, y;
-    bool words;                     ///< each word is inside or outside as a whole: the same for all threads
+    bool word_aligned;                     ///< each word is inside or outside as a whole: the same for all threads
 };
 
 /// Load a tile's samples; where words are partly inside, store_level1() does.
 template<typename T>
-static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void load_level1(TileLoad<T> &v, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     typedef typename Word<T>::type W;
@@ -146,9 +146,9 @@ static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
     v.x     = left + 4 * lane;
     v.y     = top + warp;
     v.src   = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
-    v.words = (w % 4 == 0 || left + W1 <= w) &&
+    v.word_aligned = (w % 4 == 0 || left + W1 <= w) &&
               !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
-    inside  = v.words && lane < W1 / 4 && (unsigned)v.x < w;
+    inside  = v.word_aligned && lane < W1 / 4 && (unsigned)v.x < w;
     UNROLL
     for (int i = 0; i < ROWS1; i++)
         v.word[i] = inside && (unsigned)(v.y + i * NB_WARPS) < h ?
@@ -156,7 +156,7 @@ static DEVICE_INLINE void load_level1(Loaded<T> &v, const BLIINDSCUDAParams &p,
 }
 
 template<typename T>
-static DEVICE_INLINE void store_level1(Tile<T> &t, const Loaded<T> &v, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void store_level1(Tile<T> &t, const TileLoad<T> &v, const BLIINDSCUDAParams &p,
                                        const BLIINDSCUDAFrame &frame)
 {
     typedef typename Word<T>::type W;
@@ -165,7 +165,7 @@ static DEVICE_INLINE void store_level1(Tile<T> &t, const Loaded<T> &v, const BLI
 
     if (lane >= W1 / 4)
         return;
-    if (v.words) {
+    if (v.word_aligned) {
         UNROLL
         for (int i = 0; i < ROWS1; i++)
             dst[i * NB_WARPS * (W1 / 4)] = v.word[i];
@@ -194,8 +194,8 @@ static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
 static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
                                             uint16_t above, uint16_t middle, uint16_t below)
 {
-    return bliinds_lowpass(value1(p, above) << p.up, value1(p, middle) << p.up,
-                           value1(p, below) << p.up);
+    return bliinds_lowpass(sample_value(p, above) << p.up, sample_value(p, middle) << p.up,
+                           sample_value(p, below) << p.up);
 }
 
 /**
@@ -212,46 +212,46 @@ static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
  * such steps: an addition converts to and from integers below 2^22.
  */
 #define STEPS(frac) (3.f * (1 << 22) / (1 << (frac)))
-#define HIGH_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)
+#define UPPER_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOWER_BITS)
 
-/// Factor of what a tile has of bliinds_low()
-#define LOW_UNIT (1.f / (1 << BLIINDS_FRAC_BITS))
+/// Factor of what a tile has of bliinds_lower_bits()
+#define LOWER_UNIT (1.f / (1 << BLIINDS_FRAC_BITS))
 
-/// bliinds_high() and, in units of LOW_UNIT, bliinds_low().
+/// bliinds_upper_bits() and, in units of LOWER_UNIT, bliinds_lower_bits().
 template<int W, int H>
-static DEVICE_INLINE void store_sample(Split<W, H> &dst, int x, int y, int32_t v)
+static DEVICE_INLINE void store_sample(SplitLevel<W, H> &dst, int x, int y, int32_t v)
 {
-    dst.high[y][x] = bliinds_from_bits(bliinds_bits(STEPS(HIGH_FRAC)) + (v >> BLIINDS_LOW_BITS)) -
-                     STEPS(HIGH_FRAC);
-    dst.low[y][x]  = v & ((1 << BLIINDS_LOW_BITS) - 1);
+    dst.upper[y][x] = bliinds_from_bits(bliinds_bits(STEPS(UPPER_FRAC)) + (v >> BLIINDS_LOWER_BITS)) -
+                     STEPS(UPPER_FRAC);
+    dst.lower[y][x]  = v & ((1 << BLIINDS_LOWER_BITS) - 1);
 }
 
 /// Two samples side by side.
-typedef struct Pair {
+typedef struct SamplePair {
     int32_t first, second;
-} Pair;
+} SamplePair;
 
 /// A sample, from what store_sample() has made of it.
-static DEVICE_INLINE int32_t join(float high, float low)
+static DEVICE_INLINE int32_t join_bits(float upper, float lower)
 {
     // the bits of what is added cancel in the sum of both parts
     const float added_to_low  = 1 << 23;
-    const float added_to_high = STEPS(HIGH_FRAC) - 0x4b000000 * LOW_UNIT;
+    const float added_to_high = STEPS(UPPER_FRAC) - 0x4b000000 * LOWER_UNIT;
 
-    return (bliinds_bits(high + added_to_high) << BLIINDS_LOW_BITS) + bliinds_bits(low + added_to_low);
+    return (bliinds_bits(upper + added_to_high) << BLIINDS_LOWER_BITS) + bliinds_bits(lower + added_to_low);
 }
 
 template<int W, int H>
-static DEVICE_INLINE Pair load_pair(const Split<W, H> &src, int x, int y)
+static DEVICE_INLINE SamplePair load_pair(const SplitLevel<W, H> &src, int x, int y)
 {
-    const float2 high = *(const float2 *)&src.high[y][x], low = *(const float2 *)&src.low[y][x];
-    const Pair ret = { join(high.x, low.x), join(high.y, low.y) };
+    const float2 upper = *(const float2 *)&src.upper[y][x], lower = *(const float2 *)&src.lower[y][x];
+    const SamplePair ret = { join_bits(upper.x, lower.x), join_bits(upper.y, lower.y) };
 
     return ret;
 }
 
 template<typename T>
-static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       int black, int tx, int ty)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
@@ -287,7 +287,7 @@ static DEVICE_INLINE void make_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
 }
 
 template<typename T>
-static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE void lowpass_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
@@ -297,19 +297,19 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
     const bool inside = left >= 0 && left < p.level[2].w;
     const bool owned  = inside && x >= HALO3 && x < HALO3 + TILE_SAMPLES_X / 4;
     const int y0 = warp * ROWS3, y1 = min(y0 + ROWS3, H3);
-    Pair above = load_pair(t.level2, 2 * x, 2 * y0);
+    SamplePair above = load_pair(t.level2, 2 * x, 2 * y0);
 
 #pragma unroll 1
     for (int y = y0; y < y1; y++) {
-        const Pair middle = load_pair(t.level2, 2 * x, 2 * y + 1);
-        const Pair below  = load_pair(t.level2, 2 * x, 2 * y + 2);
+        const SamplePair middle = load_pair(t.level2, 2 * x, 2 * y + 1);
+        const SamplePair below  = load_pair(t.level2, 2 * x, 2 * y + 2);
         int32_t v = lowpass_row(bliinds_lowpass(above.first,  middle.first,  below.first),
                                 bliinds_lowpass(above.second, middle.second, below.second));
 
         store_sample(t.level3, x, y,
                      inside && (unsigned)(top + y) < p.level[2].h ? v : black);
         if (owned && y >= HALO3 && y < HALO3 + TILE_SAMPLES_Y / 4 && top + y < p.level[2].h)
-            frame.coarse[(top + y) * p.level[2].w + left] = bliinds_coarse(v - black);
+            frame.motion[(top + y) * p.level[2].w + left] = bliinds_motion_sample(v - black);
         above = below;
     }
 }
@@ -325,8 +325,8 @@ static DEVICE_INLINE void make_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
 typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
 
 /// A block's statistics to memory, and to its level's histograms.
-static DEVICE_INLINE void put_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                         unsigned count[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
+static DEVICE_INLINE void store_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
+                                         unsigned hist[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
                                          const BLIINDSBlock &block, bool straddles)
 {
     const int gamma = bliinds_gamma(p.gamma_table, block.rho);
@@ -337,26 +337,26 @@ static DEVICE_INLINE void put_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDA
     out.statistic[BLIINDS_ORI]  = block.ori;
     out.gamma = gamma | (unsigned)straddles << 31;
     *dst = out;
-    atomic_add(&count[BLIINDS_ZETA][bliinds_bin(block.zeta, BLIINDS_ZETA)], 1);
-    atomic_add(&count[BLIINDS_SUB][bliinds_bin(block.sub, BLIINDS_SUB)], 1);
-    atomic_add(&count[BLIINDS_ORI][bliinds_bin(block.ori, BLIINDS_ORI)], 1);
-    atomic_add(&count[BLIINDS_GAMMA][bliinds_gamma_bin(gamma)], 1);
+    atomic_add(&hist[BLIINDS_ZETA][bliinds_bin(block.zeta, BLIINDS_ZETA)], 1);
+    atomic_add(&hist[BLIINDS_SUB][bliinds_bin(block.sub, BLIINDS_SUB)], 1);
+    atomic_add(&hist[BLIINDS_ORI][bliinds_bin(block.ori, BLIINDS_ORI)], 1);
+    atomic_add(&hist[BLIINDS_GAMMA][bliinds_gamma_bin(gamma)], 1);
 }
 
 /**
  * One block of a tile: its statistics, and the sums.
  *
  * @param dst   the level's first block in memory
- * @param count the level's histograms
+ * @param hist the level's histograms
  * @param bx,by the block, which may be outside
  */
 template<bool ALL>
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                     unsigned count[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
+                                     unsigned hist[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
                                      uint64_t sums[NB_SUMS], unsigned &nb_flat,
                                      const float terms[5][5], int level, int bx, int by)
 {
-    const bool straddles = level == 0 && (bliinds_straddles(bx) || bliinds_straddles(by));
+    const bool straddles = level == 0 && (bliinds_is_straddling(bx) || bliinds_is_straddling(by));
     const int bw = p.level[level].bw, bh = p.level[level].bh;
     BLIINDSBlock block;
 
@@ -364,7 +364,7 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
         return;
     bliinds_block(&block, terms);
     if (ALL)
-        put_statistics(p, dst + by * bw + bx, count, block, straddles);
+        store_statistics(p, dst + by * bw + bx, hist, block, straddles);
 
     nb_flat += level == 0 && bliinds_is_flat(block.band);
     UNROLL
@@ -376,28 +376,28 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     }
 }
 
-/// bliinds_basis() of a row's samples from src on.
+/// bliinds_dct5_integer_stage() of a row's samples from src on.
 template<typename T>
-static DEVICE_INLINE void basis1(float dst[5], const BLIINDSCUDAParams &p, const T *src)
+static DEVICE_INLINE void dct5_row1(float dst[5], const BLIINDSCUDAParams &p, const T *src)
 {
     float x[5];
 
     // black is not subtracted: it is in the mean only, which is not used
     UNROLL
     for (int i = 0; i < 5; i++)
-        x[i] = sizeof(T) == 1 ? (float)src[i] : value1(p, src[i]) * p.scale;
-    bliinds_basis(dst, x[0], x[1], x[2], x[3], x[4]);
+        x[i] = sizeof(T) == 1 ? (float)src[i] : sample_value(p, src[i]) * p.scale;
+    bliinds_dct5_integer_stage(dst, x[0], x[1], x[2], x[3], x[4]);
 }
 
-/// bliinds_columns() of the samples from src on.
-static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int width)
+/// bliinds_dct5_columns() of the samples from src on.
+static DEVICE_INLINE void split_dct5_columns(float dst[5][5], const float *src, int width)
 {
     float rows[BLIINDS_BLOCK][5];
 
     UNROLL
     for (int y = 0; y < BLIINDS_BLOCK; y++, src += width)
-        bliinds_basis(rows[y], src[0], src[1], src[2], src[3], src[4]);
-    bliinds_columns(dst, rows);
+        bliinds_dct5_integer_stage(rows[y], src[0], src[1], src[2], src[3], src[4]);
+    bliinds_dct5_columns(dst, rows);
 }
 
 /**
@@ -408,65 +408,65 @@ static DEVICE_INLINE void split_columns(float dst[5][5], const float *src, int w
  */
 template<typename T, bool ALL>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
-                                      BLIINDSCUDABlock *blocks, Histograms count,
+                                      BLIINDSCUDABlock *blocks, Histograms hist,
                                       uint64_t sums[NB_SUMS], unsigned &nb_flat,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
-    const int tid = threadIdx.x, upper = tid - LEVEL1_WARPS * WARP_SIZE;
-    const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_TURNS) + HALO1 - 1]
+    const int tid = threadIdx.x, coarse_tid = tid - LEVEL1_WARPS * WARP_SIZE;
+    const T *src = &t.level1[BLIINDS_STEP * (tid / BLIINDS_TILE_W * NB_PASSES) + HALO1 - 1]
                             [BLIINDS_STEP * (tid % BLIINDS_TILE_W) + HALO1 - 1];
 
 #pragma unroll 1
-    for (int turn = 0; turn < NB_TURNS; turn++) {
-        const int level = upper < 0 ? 0 : turn == 0 || upper >= WARP_SIZE ? 1 : 2;
+    for (int pass = 0; pass < NB_PASSES; pass++) {
+        const int level = coarse_tid < 0 ? 0 : pass == 0 || coarse_tid >= WARP_SIZE ? 1 : 2;
         float terms[5][5];
         int bx, by;
 
-        if (turn > 0) {
+        if (pass > 0) {
             __syncthreads();
-        } else if (upper >= WARP_SIZE) {
-            make_level3(t, p, frame, tx, ty);
+        } else if (coarse_tid >= WARP_SIZE) {
+            lowpass_level3(t, p, frame, tx, ty);
             continue;
         }
         if (level == 0) {
             float basis[BLIINDS_BLOCK][5];
 
             bx = tx * BLIINDS_TILE_W + tid % BLIINDS_TILE_W;
-            by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * NB_TURNS + turn;
+            by = ty * BLIINDS_TILE_H + tid / BLIINDS_TILE_W * NB_PASSES + pass;
             UNROLL
             for (int y = 0; y < BLIINDS_BLOCK; y++)
-                basis1(basis[y], p, src + y * W1);
-            bliinds_columns(terms, basis);
+                dct5_row1(basis[y], p, src + y * W1);
+            bliinds_dct5_columns(terms, basis);
             src += BLIINDS_STEP * W1;
         } else {
-            const int x = upper % (BLIINDS_TILE_W >> level), y = upper / (BLIINDS_TILE_W >> level);
+            const int x = coarse_tid % (BLIINDS_TILE_W >> level), y = coarse_tid / (BLIINDS_TILE_W >> level);
             const int halo  = level == 1 ? HALO2 : HALO3;
             const int width = level == 1 ? W2 : W3;
             const int first = (BLIINDS_STEP * y + halo - 1) * width + BLIINDS_STEP * x + halo - 1;
-            const float *high = level == 1 ? t.level2.high[0] : t.level3.high[0];
-            const float *low  = level == 1 ? t.level2.low[0]  : t.level3.low[0];
-            float low_terms[5][5];
+            const float *upper = level == 1 ? t.level2.upper[0] : t.level3.upper[0];
+            const float *lower  = level == 1 ? t.level2.lower[0]  : t.level3.lower[0];
+            float lower_terms[5][5];
 
             bx = tx * (BLIINDS_TILE_W >> level) + x;
             by = ty * (BLIINDS_TILE_H >> level) + y;
-            split_columns(terms,     high + first, width);
-            split_columns(low_terms, low  + first, width);
+            split_dct5_columns(terms,     upper + first, width);
+            split_dct5_columns(lower_terms, lower  + first, width);
             UNROLL
             for (int y = 0; y < 5; y++) {
                 UNROLL
                 for (int k = 0; k < 5; k++)
-                    terms[y][k] = fused_add(low_terms[y][k], LOW_UNIT, terms[y][k]);
+                    terms[y][k] = fused_add(lower_terms[y][k], LOWER_UNIT, terms[y][k]);
             }
         }
-        tile_block<ALL>(p, blocks + p.level[level].first, count[level], sums, nb_flat, terms,
+        tile_block<ALL>(p, blocks + p.level[level].first, hist[level], sums, nb_flat, terms,
                         level, bx, by);
     }
 }
 
 /// Add to a sum in device memory.
-static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t whole, uint64_t fraction)
+static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t integer, uint64_t fraction)
 {
-    atomic_add64(&dst->whole, whole);
+    atomic_add64(&dst->integer, integer);
     atomic_add64(&dst->fraction, fraction);
 }
 
@@ -487,39 +487,39 @@ static DEVICE_INLINE void flush_sums(BLIINDSLevelSums dst[BLIINDS_LEVELS],
     }
     __syncthreads();
     for (int i = warp; i < 2 * NB_SUMS; i += NB_WARPS) {
-        const bool upper = i >= NB_SUMS;
+        const bool is_coarse = i >= NB_SUMS;
         const int sum = i % NB_SUMS, second = sum / 3;
-        uint64_t whole = 0, fraction = 0;
+        uint64_t integer = 0, fraction = 0;
 
-        for (int j = lane + (upper ? LEVEL1_WARPS * WARP_SIZE : 0);
-             j < (upper ? BLIINDS_TILE_THREADS : LEVEL1_WARPS * WARP_SIZE); j += WARP_SIZE) {
-            whole    += shared[sum][j] >> 32;
+        for (int j = lane + (is_coarse ? LEVEL1_WARPS * WARP_SIZE : 0);
+             j < (is_coarse ? BLIINDS_TILE_THREADS : LEVEL1_WARPS * WARP_SIZE); j += WARP_SIZE) {
+            integer    += shared[sum][j] >> 32;
             fraction += (uint32_t)shared[sum][j];
         }
-        whole    = warp_sum(whole);
+        integer    = warp_sum(integer);
         fraction = warp_sum(fraction);
         if (lane == 0)
-            add_sum(&dst[upper ? 2 - second : 0].band[upper ? 0 : second][sum % 3],
-                    whole, fraction);
+            add_sum(&dst[is_coarse ? 2 - second : 0].band[is_coarse ? 0 : second][sum % 3],
+                    integer, fraction);
     }
 }
 
 /// Set a thread block's histograms to 0.
-static DEVICE_INLINE void clear_counts(Histograms count)
+static DEVICE_INLINE void clear_histograms(Histograms hist)
 {
     const int4 zero = { 0, 0, 0, 0 };
 
     for (int i = threadIdx.x; i < sizeof(Histograms) / sizeof(zero); i += BLIINDS_TILE_THREADS)
-        ((int4 *)count)[i] = zero;
+        ((int4 *)hist)[i] = zero;
 }
 
 /// Add a thread block's histograms to those in device memory.
-static DEVICE_INLINE void flush_counts(Histograms dst, const Histograms count)
+static DEVICE_INLINE void flush_histograms(Histograms dst, const Histograms hist)
 {
     unsigned *total = &dst[0][0][0];
 
     for (int i = threadIdx.x; i < sizeof(Histograms) / sizeof(int4); i += BLIINDS_TILE_THREADS) {
-        const int4 c = ((const int4 *)count)[i];
+        const int4 c = ((const int4 *)hist)[i];
 
         if (c.x) atomic_add(&total[4 * i],     c.x);
         if (c.y) atomic_add(&total[4 * i + 1], c.y);
@@ -528,9 +528,9 @@ static DEVICE_INLINE void flush_counts(Histograms dst, const Histograms count)
     }
 }
 
-/// @param count the thread block's histograms, if ALL
+/// @param hist the thread block's histograms, if ALL
 template<typename T, bool ALL>
-static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms count)
+static DEVICE_INLINE void process_tiles(const BLIINDSCUDAParams &p, Histograms hist)
 {
     __shared__ union {
         Tile<T> t;
@@ -538,7 +538,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
     } s;
     const BLIINDSCUDAFrame &frame = p.frame[blockIdx.y];
     BLIINDSCUDAState *state = p.state + blockIdx.y;
-    BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, blockIdx.y);
+    BLIINDSCUDABlock *blocks = frame_data(p, p.blocks, blockIdx.y);
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
     unsigned nb_flat = 0;
     // the next frame's tiles begin where this one's end, so that thread blocks have equal shares
@@ -547,18 +547,18 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
     int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
 
     if (ALL)
-        clear_counts(count);
+        clear_histograms(hist);
 #pragma unroll 1
     for (int tile = start; tile < p.nb_tiles; tile += gridDim.x) {
-        Loaded<T> loaded;
+        TileLoad<T> loaded;
 
         load_level1(loaded, p, frame, tx, ty);
         __syncthreads();
         store_level1(s.t, loaded, p, frame);
         __syncthreads();
-        make_level2(s.t, p, frame.black, tx, ty);
+        lowpass_level2(s.t, p, frame.black, tx, ty);
         __syncthreads();
-        tile_blocks<T, ALL>(p, s.t, blocks, count, sums, nb_flat, frame, tx, ty);
+        tile_blocks<T, ALL>(p, s.t, blocks, hist, sums, nb_flat, frame, tx, ty);
         tx += step_x;
         ty += step_y + (tx >= p.nb_tiles_x);
         tx -= tx >= p.nb_tiles_x ? p.nb_tiles_x : 0;
@@ -566,7 +566,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
     __syncthreads();
 
     if (ALL)
-        flush_counts(state->count, count);
+        flush_histograms(state->hist, hist);
     flush_sums(state->sums, sums, s.sums);
     nb_flat = warp_sum((uint64_t)nb_flat);
     if (threadIdx.x % WARP_SIZE == 0 && nb_flat)
@@ -579,7 +579,7 @@ static DEVICE_INLINE void level_blocks(const BLIINDSCUDAParams &p, Histograms co
  */
 typedef struct Threshold {
     int index;
-    unsigned need;
+    unsigned remaining;
 } Threshold;
 
 /**
@@ -589,7 +589,7 @@ typedef struct Threshold {
  * @param smallest 1 if the smallest are the worst, 0 if the largest
  */
 template<int NB>
-static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[NB],
+static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t hist[NB],
                                          bool smallest, unsigned k)
 {
     const int each = NB / WARP_SIZE, lane = threadIdx.x % WARP_SIZE;
@@ -599,7 +599,7 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[
     for (int i = 0; i < each; i++) {
         const int rank = lane * each + i;
 
-        c[i] = count[smallest ? rank : NB - 1 - rank];
+        c[i] = hist[smallest ? rank : NB - 1 - rank];
         sum += c[i];
     }
     before = warp_scan(sum, lane) - sum;
@@ -609,7 +609,7 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t count[
 
         if (before < k && before + c[i] >= k) {
             found->index = smallest ? rank : NB - 1 - rank;
-            found->need  = k - before;
+            found->remaining  = k - before;
         }
         before += c[i];
     }
@@ -632,19 +632,19 @@ typedef struct Pool {
         Table table[BLIINDS_NB_FLOATS];
         uint64_t sums[BLIINDS_NB_STATISTICS][3][BLIINDS_POOL_THREADS];
     };
-    uint32_t gamma_fine[BLIINDS_GAMMA_FINE];
+    uint32_t shape_hist[BLIINDS_SHAPES_PER_BIN];
     unsigned nb_values[BLIINDS_NB_FLOATS];      ///< in the tables
     unsigned first_listed[BLIINDS_NB_FLOATS];   ///< where they go in the lists
 } Pool;
 
 /// Put a value in a list in device memory, if there is room.
-static DEVICE_INLINE void put_listed(const BLIINDSCUDAParams &p, int frame, int l, int k,
+static DEVICE_INLINE void store_entry(const BLIINDSCUDAParams &p, int frame, int l, int k,
                                      unsigned i, uint32_t bits, unsigned count)
 {
-    const BLIINDSCUDAListed listed = { bits, count };
+    const BLIINDSCUDAValueCount listed = { bits, count };
 
-    if (i < p.level[l].max_listed)
-        of_frame(p, p.level[l].list[k], frame)[i] = listed;
+    if (i < p.level[l].max_list)
+        frame_data(p, p.level[l].list[k], frame)[i] = listed;
 }
 
 /// Add a value to a table, or where that is full to a list.
@@ -668,11 +668,11 @@ static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int fra
         }
         i = (i + 1) % TABLE_SIZE;
     }
-    put_listed(p, frame, l, k, atomic_add(&p.state[frame].nb_listed[l][k], 1), bits, 1);
+    store_entry(p, frame, l, k, atomic_add(&p.state[frame].nb_listed[l][k], 1), bits, 1);
 }
 
 /// Put a thread block's tables in the lists in device memory.
-static DEVICE_INLINE void list_tables(Pool &s, const BLIINDSCUDAParams &p, int frame, int l)
+static DEVICE_INLINE void flush_tables(Pool &s, const BLIINDSCUDAParams &p, int frame, int l)
 {
     const int tid = threadIdx.x;
 
@@ -685,17 +685,17 @@ static DEVICE_INLINE void list_tables(Pool &s, const BLIINDSCUDAParams &p, int f
         const uint32_t bits = s.table[k].bits[i % TABLE_SIZE];
 
         if (bits)
-            put_listed(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
+            store_entry(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
                        s.table[k].count[i % TABLE_SIZE]);
     }
 }
 
 /// A thread's next blocks from i on, before end.
-static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
+static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_PER_THREAD],
                                       const BLIINDSCUDABlock *blocks, int i, int end)
 {
     UNROLL
-    for (int j = 0; j < BLIINDS_POOL_EACH; j++)
+    for (int j = 0; j < BLIINDS_POOL_PER_THREAD; j++)
         if (i + j * BLIINDS_POOL_THREADS < end)
             dst[j] = blocks[i + j * BLIINDS_POOL_THREADS];
 }
@@ -708,11 +708,11 @@ static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_EACH],
 static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
                                      int start, int end)
 {
-    const BLIINDSCUDABlock *blocks = of_frame(p, p.blocks, frame) + p.level[l].first;
-    const int tid = threadIdx.x, worst_gamma = s.threshold[BLIINDS_GAMMA].index;
+    const BLIINDSCUDABlock *blocks = frame_data(p, p.blocks, frame) + p.level[l].first;
+    const int tid = threadIdx.x, threshold_bin = s.threshold[BLIINDS_GAMMA].index;
     uint64_t sums[BLIINDS_NB_STATISTICS][3] = { { 0 } };    // all, straddling, worst
     uint32_t bin[BLIINDS_NB_FLOATS][2];
-    BLIINDSCUDABlock next[BLIINDS_POOL_EACH];
+    BLIINDSCUDABlock next[BLIINDS_POOL_PER_THREAD];
 
     UNROLL
     for (int k = 0; k < BLIINDS_NB_FLOATS; k++) {
@@ -724,15 +724,15 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
     load_blocks(next, blocks, start + tid, end);
 #pragma unroll 1
     for (int first = start + tid; first < end; first += BLIINDS_POOL_CHUNK) {
-        BLIINDSCUDABlock block[BLIINDS_POOL_EACH];
+        BLIINDSCUDABlock block[BLIINDS_POOL_PER_THREAD];
         unsigned listed = 0;                            // a bit for each statistic
 
         UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++)
+        for (int i = 0; i < BLIINDS_POOL_PER_THREAD; i++)
             block[i] = next[i];
         load_blocks(next, blocks, first + BLIINDS_POOL_CHUNK, end);
         UNROLL
-        for (int i = 0; i < BLIINDS_POOL_EACH; i++) {
+        for (int i = 0; i < BLIINDS_POOL_PER_THREAD; i++) {
             const bool straddles = block[i].gamma >> 31;
             const int index = block[i].gamma & 0x7fffffff;
             const int shape = bliinds_gamma_value(index);
@@ -756,10 +756,10 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             sums[BLIINDS_GAMMA][0] += shape;
             if (straddles)
                 sums[BLIINDS_GAMMA][1] += shape;
-            if (bliinds_gamma_bin(index) < worst_gamma)
+            if (bliinds_gamma_bin(index) < threshold_bin)
                 sums[BLIINDS_GAMMA][2] += shape;
-            if (bliinds_gamma_bin(index) == worst_gamma)
-                atomic_add(&s.gamma_fine[index % BLIINDS_GAMMA_FINE], 1);
+            if (bliinds_gamma_bin(index) == threshold_bin)
+                atomic_add(&s.shape_hist[index % BLIINDS_SHAPES_PER_BIN], 1);
         }
 #pragma unroll 1
         for (; listed; listed &= listed - 1) {
@@ -772,7 +772,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
         }
     }
     __syncthreads();
-    list_tables(s, p, frame, l);
+    flush_tables(s, p, frame, l);
     __syncthreads();
     UNROLL
     for (int k = 0; k < BLIINDS_NB_STATISTICS; k++) {
@@ -787,8 +787,8 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
 {
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
 
-    if (tid < BLIINDS_GAMMA_FINE && s.gamma_fine[tid])
-        atomic_add(&state->gamma_fine[l][tid], s.gamma_fine[tid]);
+    if (tid < BLIINDS_SHAPES_PER_BIN && s.shape_hist[tid])
+        atomic_add(&state->shape_hist[l][tid], s.shape_hist[tid]);
     for (int i = warp; i < BLIINDS_NB_STATISTICS * 3; i += POOL_WARPS) {
         const int k = i / 3, c = i % 3;
         BLIINDSPooled *sums = &state->sums[l].pooled[k];
@@ -800,38 +800,38 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
         // shapes are whole numbers
         sum = warp_sum(sum) << (k == BLIINDS_GAMMA ? 32 : 0);
         if (lane == 0)
-            add_sum(c < 2 ? &sums->grid[c] : &sums->worst, sum >> 32, (uint32_t)sum);
+            add_sum(c < 2 ? &sums->grid_class[c] : &sums->pooled10, sum >> 32, (uint32_t)sum);
     }
 }
 
 #define DIGIT_BITS (BLIINDS_BIN_BITS / 2)
 #define NB_DIGITS  (1 << DIGIT_BITS)
-#define CHOOSE_WARPS (BLIINDS_CHOOSE_THREADS / WARP_SIZE)
-#define CHOOSE_EACH  4                          ///< values that a thread has at once
-#define CHOOSE_STEP  (CHOOSE_EACH * BLIINDS_CHOOSE_THREADS)
+#define POOL10_WARPS (BLIINDS_POOL10_THREADS / WARP_SIZE)
+#define POOL10_PER_THREAD  4                          ///< values that a thread has at once
+#define POOL10_STEP  (POOL10_PER_THREAD * BLIINDS_POOL10_THREADS)
 
 /// What a thread block shares while it chooses.
-typedef struct Choice {
+typedef struct SelectShared {
     Threshold bin, digit;
-    uint32_t count[NB_DIGITS];
-    uint64_t warp_sum[2][CHOOSE_WARPS];
-} Choice;
+    uint32_t hist[NB_DIGITS];
+    uint64_t warp_sum[2][POOL10_WARPS];
+} SelectShared;
 
 /// Where the values in the bin of a threshold are to be found.
 typedef struct Values {
-    const BLIINDSCUDAListed *list;  ///< all of them or, if there was no room,
+    const BLIINDSCUDAValueCount *list;  ///< all of them or, if there was no room,
     const BLIINDSCUDABlock *blocks; ///< these blocks have them among others
     int nb;                         ///< number of either
     int statistic, bin;
 } Values;
 
-/// Bits of the next CHOOSE_EACH values of a thread, and how often they come.
-static DEVICE_INLINE void load_values(BLIINDSCUDAListed value[CHOOSE_EACH],
+/// Bits of the next POOL10_PER_THREAD values of a thread, and how often they come.
+static DEVICE_INLINE void load_entries(BLIINDSCUDAValueCount value[POOL10_PER_THREAD],
                                       const Values &v, int first)
 {
     UNROLL
-    for (int i = 0; i < CHOOSE_EACH; i++) {
-        const int j = first + i * BLIINDS_CHOOSE_THREADS;
+    for (int i = 0; i < POOL10_PER_THREAD; i++) {
+        const int j = first + i * BLIINDS_POOL10_THREADS;
 
         value[i].bits = value[i].count = 0;
         if (j < v.nb && v.list) {
@@ -850,7 +850,7 @@ static DEVICE_INLINE void add_value(BLIINDSSum &sum, uint32_t bits, unsigned cou
 {
     const uint64_t fixed = bliinds_fixed(bliinds_from_bits(bits));
 
-    sum.whole    += count * (fixed >> 32);
+    sum.integer    += count * (fixed >> 32);
     sum.fraction += (uint64_t)count * (uint32_t)fixed;
 }
 
@@ -859,75 +859,75 @@ static DEVICE_INLINE void add_value(BLIINDSSum &sum, uint32_t bits, unsigned cou
  *
  * @return each thread's share
  */
-static DEVICE_INLINE BLIINDSSum sum_largest(Choice &s, const Values &v, unsigned need)
+static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, unsigned remaining)
 {
     const int tid = threadIdx.x;
     const bool known = v.list && !bliinds_bin_is_open(v.bin);   // the upper bits
     uint32_t mask   = known ? ~0u << BLIINDS_BIN_BITS : 0;
     uint32_t prefix = known ? v.list[0].bits & mask : 0;
     BLIINDSSum sum  = { 0, 0 };
-    BLIINDSCUDAListed value[CHOOSE_EACH];
+    BLIINDSCUDAValueCount value[POOL10_PER_THREAD];
 
-    load_values(value, v, tid);
+    load_entries(value, v, tid);
 #pragma unroll 1
     for (int shift = known ? DIGIT_BITS : 3 * DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
         // zeros are not listed, but the first bin has as many as may be needed
         if (tid < NB_DIGITS)
-            s.count[tid] = tid == 0 && prefix == 0 && v.bin == 0 ? need : 0;
+            s.hist[tid] = tid == 0 && prefix == 0 && v.bin == 0 ? remaining : 0;
         __syncthreads();
-        for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
-            if (v.nb > CHOOSE_STEP)
-                load_values(value, v, first);
+        for (int first = tid; first < v.nb; first += POOL10_STEP) {
+            if (v.nb > POOL10_STEP)
+                load_entries(value, v, first);
             UNROLL
-            for (int i = 0; i < CHOOSE_EACH; i++)
+            for (int i = 0; i < POOL10_PER_THREAD; i++)
                 if (value[i].count && (value[i].bits & mask) == prefix)
-                    atomic_add(&s.count[value[i].bits >> shift & (NB_DIGITS - 1)],
+                    atomic_add(&s.hist[value[i].bits >> shift & (NB_DIGITS - 1)],
                                value[i].count);
         }
         __syncthreads();
         if (tid < WARP_SIZE)
-            find_threshold<NB_DIGITS>(&s.digit, s.count, false, need);
+            find_threshold<NB_DIGITS>(&s.digit, s.hist, false, remaining);
         __syncthreads();
         prefix |= (uint32_t)s.digit.index << shift;
         mask   |= (uint32_t)(NB_DIGITS - 1) << shift;
-        need    = s.digit.need;
+        remaining    = s.digit.remaining;
     }
 
-    for (int first = tid; first < v.nb; first += CHOOSE_STEP) {
-        if (v.nb > CHOOSE_STEP)
-            load_values(value, v, first);
+    for (int first = tid; first < v.nb; first += POOL10_STEP) {
+        if (v.nb > POOL10_STEP)
+            load_entries(value, v, first);
         UNROLL
-        for (int i = 0; i < CHOOSE_EACH; i++)
+        for (int i = 0; i < POOL10_PER_THREAD; i++)
             if (value[i].bits > prefix)
                 add_value(sum, value[i].bits, value[i].count);
     }
     if (tid == 0)
-        add_value(sum, prefix, need);
+        add_value(sum, prefix, remaining);
     return sum;
 }
 
 /// Each thread's share of what is needed of the threshold's bin of a statistic.
-static DEVICE_INLINE BLIINDSSum choose_statistic(Choice &s, const BLIINDSCUDAParams &p,
+static DEVICE_INLINE BLIINDSSum select_statistic(SelectShared &s, const BLIINDSCUDAParams &p,
                                                  int l, int statistic)
 {
     const BLIINDSCUDALevel &level = p.level[l];
     const unsigned n = p.state[blockIdx.y].nb_listed[l][statistic];
-    const bool listed = n <= level.max_listed;
-    const BLIINDSSum none = { 0, 0 };
+    const bool listed = n <= level.max_list;
+    const BLIINDSSum zero = { 0, 0 };
     Values v;
 
     if (!n)
-        return none;
+        return zero;
     v.statistic = statistic;
     v.bin       = s.bin.index;
-    v.list      = listed ? of_frame(p, level.list[statistic], blockIdx.y) : 0;
-    v.blocks    = of_frame(p, p.blocks, blockIdx.y) + level.first;
+    v.list      = listed ? frame_data(p, level.list[statistic], blockIdx.y) : 0;
+    v.blocks    = frame_data(p, p.blocks, blockIdx.y) + level.first;
     v.nb        = listed ? n : level.bw * level.bh;
-    return sum_largest(s, v, s.bin.need);
+    return sum_largest(s, v, s.bin.remaining);
 }
 
 /// The same of gamma, whose bins hold few shapes: they were counted.
-static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fine[BLIINDS_GAMMA_FINE])
+static DEVICE_INLINE BLIINDSSum select_gamma(const SelectShared &s, const uint32_t fine[BLIINDS_SHAPES_PER_BIN])
 {
     const int tid = threadIdx.x;
     BLIINDSSum sum = { 0, 0 };
@@ -937,25 +937,25 @@ static DEVICE_INLINE BLIINDSSum choose_gamma(const Choice &s, const uint32_t fin
         return sum;
     count  = fine[tid];
     before = warp_scan(count, tid) - count;
-    take   = before < s.bin.need ? min(s.bin.need - before, count) : 0;
-    sum.whole = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_GAMMA_FINE + tid);
+    take   = before < s.bin.remaining ? min(s.bin.remaining - before, count) : 0;
+    sum.integer = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_SHAPES_PER_BIN + tid);
     return sum;
 }
 
 /// Sum over a thread block, in its first thread.
-static DEVICE_INLINE BLIINDSSum choice_sum(Choice &s, BLIINDSSum sum)
+static DEVICE_INLINE BLIINDSSum block_sum(SelectShared &s, BLIINDSSum sum)
 {
     const int tid = threadIdx.x;
 
-    sum.whole    = warp_sum(sum.whole);
+    sum.integer    = warp_sum(sum.integer);
     sum.fraction = warp_sum(sum.fraction);
     if (tid % WARP_SIZE == 0) {
-        s.warp_sum[0][tid / WARP_SIZE] = sum.whole;
+        s.warp_sum[0][tid / WARP_SIZE] = sum.integer;
         s.warp_sum[1][tid / WARP_SIZE] = sum.fraction;
     }
     __syncthreads();
     if (tid < WARP_SIZE) {
-        sum.whole    = warp_sum(s.warp_sum[0][tid]);
+        sum.integer    = warp_sum(s.warp_sum[0][tid]);
         sum.fraction = warp_sum(s.warp_sum[1][tid]);
     }
     return sum;
@@ -963,7 +963,7 @@ static DEVICE_INLINE BLIINDSSum choice_sum(Choice &s, BLIINDSSum sum)
 
 /// Move the words of a struct from the state to the result, a thread each.
 template<typename T>
-static DEVICE_INLINE void move_words(T *dst, T *src)
+static DEVICE_INLINE void move_result(T *dst, T *src)
 {
     const int i = threadIdx.x;
 
@@ -980,15 +980,15 @@ extern "C" {
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
 bliinds_blocks_##bits(BLIINDSCUDAParams p)                                          \
 {                                                                                   \
-    __shared__ Histograms count __align__(16);                                      \
+    __shared__ Histograms hist __align__(16);                                      \
                                                                                     \
-    level_blocks<uint##bits##_t, true>(p, count);                                   \
+    process_tiles<uint##bits##_t, true>(p, hist);                                   \
 }                                                                                   \
                                                                                     \
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
 bliinds_bands_##bits(BLIINDSCUDAParams p)                                           \
 {                                                                                   \
-    level_blocks<uint##bits##_t, false>(p, 0);                                      \
+    process_tiles<uint##bits##_t, false>(p, 0);                                      \
 }
 
 BLOCKS_KERNELS(8)
@@ -1003,10 +1003,10 @@ bliinds_motion(BLIINDSCUDAParams p)
     uint64_t *motion = p.state[blockIdx.y].sums[2].motion;
     uint64_t sum[2] = { 0, 0 };
 
-    if (!frame.before)
+    if (!frame.prev_motion)
         return;
     for (int i = blockIdx.x * BLIINDS_MOTION_THREADS + threadIdx.x; i < nb; i += step) {
-        const int d = frame.coarse[i] - frame.before[i];
+        const int d = frame.motion[i] - frame.prev_motion[i];
 
         sum[0] += d < 0 ? -d : d;
         sum[1] += d * d;
@@ -1020,16 +1020,16 @@ bliinds_motion(BLIINDSCUDAParams p)
 }
 
 /// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
-__global__ void __launch_bounds__(BLIINDS_END_THREADS)
-bliinds_bands_end(BLIINDSCUDAParams p)
+__global__ void __launch_bounds__(BLIINDS_FINISH_THREADS)
+bliinds_bands_finish(BLIINDSCUDAParams p)
 {
     BLIINDSLevelSums *result = p.frame[blockIdx.y].result;
     BLIINDSLevelSums *sums   = p.state[blockIdx.y].sums;
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
-        move_words(&result[l].band, &sums[l].band);
-    move_words(&result->nb_flat, &sums->nb_flat);
-    move_words(&result[2].motion, &sums[2].motion);
+        move_result(&result[l].band, &sums[l].band);
+    move_result(&result->nb_flat, &sums->nb_flat);
+    move_result(&result[2].motion, &sums[2].motion);
 }
 
 /**
@@ -1063,11 +1063,11 @@ bliinds_pool(BLIINDSCUDAParams p)
     }
     if (tid < BLIINDS_NB_FLOATS)
         s.nb_values[tid] = 0;
-    if (tid < BLIINDS_GAMMA_FINE)
-        s.gamma_fine[tid] = 0;
+    if (tid < BLIINDS_SHAPES_PER_BIN)
+        s.shape_hist[tid] = 0;
     if (warp < BLIINDS_NB_STATISTICS)
-        find_threshold<BLIINDS_BINS>(&s.threshold[warp], state->count[level][warp],
-                                     warp == BLIINDS_GAMMA, bliinds_nb_worst(nb_blocks));
+        find_threshold<BLIINDS_BINS>(&s.threshold[warp], state->hist[level][warp],
+                                     warp == BLIINDS_GAMMA, bliinds_nb_pooled10(nb_blocks));
     __syncthreads();
     pool_chunk(s, p, frame, level, chunk * p.pool_chunk, min((chunk + 1) * p.pool_chunk, nb_blocks));
     __syncthreads();
@@ -1078,10 +1078,10 @@ bliinds_pool(BLIINDSCUDAParams p)
  * The rest of the worst 10 %; blockIdx.y is the frame, blockIdx.x the level and
  * statistic. Writes the result and leaves the state as it was.
  */
-__global__ void __launch_bounds__(BLIINDS_CHOOSE_THREADS)
-bliinds_choose(BLIINDSCUDAParams p)
+__global__ void __launch_bounds__(BLIINDS_POOL10_THREADS)
+bliinds_pool10(BLIINDSCUDAParams p)
 {
-    __shared__ Choice s;
+    __shared__ SelectShared s;
     const int l = blockIdx.x / BLIINDS_NB_STATISTICS, k = blockIdx.x % BLIINDS_NB_STATISTICS;
     const int nb_blocks = p.level[l].bw * p.level[l].bh, tid = threadIdx.x;
     const bool is_gamma = k == BLIINDS_GAMMA;
@@ -1090,26 +1090,26 @@ bliinds_choose(BLIINDSCUDAParams p)
     BLIINDSSum rest;
 
     if (tid < WARP_SIZE)
-        find_threshold<BLIINDS_BINS>(&s.bin, state->count[l][k], is_gamma,
-                                     bliinds_nb_worst(nb_blocks));
+        find_threshold<BLIINDS_BINS>(&s.bin, state->hist[l][k], is_gamma,
+                                     bliinds_nb_pooled10(nb_blocks));
     __syncthreads();
-    rest = is_gamma ? choose_gamma(s, state->gamma_fine[l]) : choose_statistic(s, p, l, k);
-    rest = choice_sum(s, rest);
+    rest = is_gamma ? select_gamma(s, state->shape_hist[l]) : select_statistic(s, p, l, k);
+    rest = block_sum(s, rest);
     if (tid == 0) {
-        sums->pooled[k].worst.whole    += rest.whole;
-        sums->pooled[k].worst.fraction += rest.fraction;
+        sums->pooled[k].pooled10.integer    += rest.integer;
+        sums->pooled[k].pooled10.fraction += rest.fraction;
     }
     __syncthreads();
-    move_words(&result->pooled[k], &sums->pooled[k]);
+    move_result(&result->pooled[k], &sums->pooled[k]);
     if (is_gamma) {
-        move_words(&result->band,    &sums->band);
-        move_words(&result->nb_flat, &sums->nb_flat);
-        move_words(&result->motion,  &sums->motion);
+        move_result(&result->band,    &sums->band);
+        move_result(&result->nb_flat, &sums->nb_flat);
+        move_result(&result->motion,  &sums->motion);
     }
     if (tid < BLIINDS_BINS)
-        state->count[l][k][tid] = 0;
-    if (is_gamma && tid < BLIINDS_GAMMA_FINE)
-        state->gamma_fine[l][tid] = 0;
+        state->hist[l][k][tid] = 0;
+    if (is_gamma && tid < BLIINDS_SHAPES_PER_BIN)
+        state->shape_hist[l][tid] = 0;
     if (!is_gamma && tid == 0)
         state->nb_listed[l][k] = 0;
 }

@@ -40,25 +40,25 @@
 /// @}
 #define BLIINDS_TILES_PER_SM 2      ///< tiles worked on at once by a multiprocessor
 #define BLIINDS_MAX_TILES (1 << 12) ///< of a thread block: 2^13 blocks a thread, bliinds_fixed()
-#define BLIINDS_END_THREADS 64      ///< as many as there are words of sums of the bands, or more
+#define BLIINDS_FINISH_THREADS 64      ///< as many as there are words of sums of the bands, or more
 
 #define BLIINDS_MOTION_THREADS 256
-#define BLIINDS_MOTION_EACH    16   ///< samples of level 3 that a thread compares
+#define BLIINDS_MOTION_PER_THREAD    16   ///< samples of level 3 that a thread compares
 
 #define BLIINDS_POOL_THREADS 256
-#define BLIINDS_POOL_EACH    2      ///< blocks that a thread pools at once
-#define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_EACH)
+#define BLIINDS_POOL_PER_THREAD    2      ///< blocks that a thread pools at once
+#define BLIINDS_POOL_CHUNK   (BLIINDS_POOL_THREADS * BLIINDS_POOL_PER_THREAD)
 #define BLIINDS_POOL_MAX     (1 << 16)  ///< blocks that a thread block may pool in 64 bits
 #define BLIINDS_POOLS_PER_SM 3      ///< thread blocks that pool on a multiprocessor
 
-#define BLIINDS_CHOOSE_THREADS 1024
-#define BLIINDS_LISTED 16           ///< blocks for which there is one place in a list
+#define BLIINDS_POOL10_THREADS 1024
+#define BLIINDS_BLOCKS_PER_ENTRY 16           ///< blocks for which there is one place in a list
 
 /// Statistics before gamma, which has no float but an index.
 #define BLIINDS_NB_FLOATS BLIINDS_GAMMA
 
 #define BLIINDS_BINS       320      ///< of a histogram from which the worst blocks are chosen
-#define BLIINDS_GAMMA_FINE 32       ///< shapes in a bin
+#define BLIINDS_SHAPES_PER_BIN 32       ///< shapes in a bin
 
 /**
  * Values in one bin share all but this many lower bits, unless the bin is the
@@ -89,7 +89,7 @@ SHARED_INLINE float bliinds_from_bits(uint32_t x)
 }
 
 /// Upper bits of x, without the lowest shift bits, minus those of start.
-SHARED_INLINE int bliinds_upper_bits(uint32_t x, float start, int shift)
+SHARED_INLINE int bliinds_bin_offset(uint32_t x, float start, int shift)
 {
     return (int)(x >> shift) - (int)(bliinds_bits(start) >> shift);
 }
@@ -110,13 +110,13 @@ SHARED_INLINE int bliinds_bin(float x, int statistic)
     int bin;
 
     if (statistic != BLIINDS_SUB)
-        bin = bliinds_upper_bits(bliinds_bits(x), 1.f / 64, 18);
+        bin = bliinds_bin_offset(bliinds_bits(x), 1.f / 64, 18);
     else if (x < .5f)
-        bin = bliinds_upper_bits(bliinds_bits(x), .125f, 18);
+        bin = bliinds_bin_offset(bliinds_bits(x), .125f, 18);
     else if (x >= 1.f)
-        bin = BLIINDS_SUB_BINS2 + bliinds_upper_bits(bliinds_bits(x), 1.f, 18);
+        bin = BLIINDS_SUB_BINS2 + bliinds_bin_offset(bliinds_bits(x), 1.f, 18);
     else {
-        bin = BLIINDS_SUB_BINS1 - 1 - bliinds_upper_bits(bliinds_bits(1.f - x) - 1, .5f, 19);
+        bin = BLIINDS_SUB_BINS1 - 1 - bliinds_bin_offset(bliinds_bits(1.f - x) - 1, .5f, 19);
         bin = bin < BLIINDS_SUB_BINS2 ? bin : BLIINDS_SUB_BINS2 - 1;
     }
     bin = bin < 0 ? 0 : bin;
@@ -149,14 +149,14 @@ SHARED_INLINE int bliinds_bin_is_open(int bin)
 /// Bin of an index of bliinds_gamma().
 SHARED_INLINE int bliinds_gamma_bin(unsigned index)
 {
-    return index / BLIINDS_GAMMA_FINE;
+    return index / BLIINDS_SHAPES_PER_BIN;
 }
 
 /// What is left on the device between kernels; all zero between batches.
 typedef struct BLIINDSCUDAState {
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    uint32_t count[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
-    uint32_t gamma_fine[BLIINDS_LEVELS][BLIINDS_GAMMA_FINE];
+    uint32_t hist[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
+    uint32_t shape_hist[BLIINDS_LEVELS][BLIINDS_SHAPES_PER_BIN];
     uint32_t nb_listed[BLIINDS_LEVELS][BLIINDS_NB_FLOATS];
 } BLIINDSCUDAState;
 
@@ -167,17 +167,17 @@ typedef struct __attribute__((aligned(16))) BLIINDSCUDABlock {
 } BLIINDSCUDABlock;
 
 /// A value of a statistic, and how many blocks have it.
-typedef struct BLIINDSCUDAListed {
+typedef struct BLIINDSCUDAValueCount {
     uint32_t bits, count;
-} BLIINDSCUDAListed;
+} BLIINDSCUDAValueCount;
 
 #define BLIINDS_MAX_BATCH 6         ///< frames in a launch
 
 typedef struct BLIINDSCUDAFrame {
     DEVICE_PTR(const uint8_t) src;      ///< luma
     DEVICE_PTR(BLIINDSLevelSums) result;        ///< of each level
-    DEVICE_PTR(int16_t) coarse;         ///< bliinds_coarse() of level 3, [h][w], for the next frame
-    DEVICE_PTR(const int16_t) before;   ///< of the frame before, or 0
+    DEVICE_PTR(int16_t) motion;         ///< bliinds_motion_sample() of level 3, [h][w], for the next frame
+    DEVICE_PTR(const int16_t) prev_motion;   ///< of the frame before, or 0
     int pitch;                                  ///< of src, in bytes
     int black;                                  ///< value of black
 } BLIINDSCUDAFrame;
@@ -187,9 +187,9 @@ typedef struct BLIINDSCUDALevel {
     int w, h;               ///< samples
     int bw, bh;             ///< blocks
     int first;              ///< the level's first block, of all levels'
-    int max_listed;         ///< room in each list
+    int max_list;         ///< room in each list
     /// scratch: statistics in the bin of the threshold
-    DEVICE_PTR(BLIINDSCUDAListed) list[BLIINDS_NB_FLOATS];
+    DEVICE_PTR(BLIINDSCUDAValueCount) list[BLIINDS_NB_FLOATS];
 } BLIINDSCUDALevel;
 
 typedef struct BLIINDSCUDAParams {

@@ -75,27 +75,27 @@
 #define NAL_HEAD 4096
 
 /// Frames after which those of a group count half: some groups have no end.
-#define MAX_GROUP 1000
+#define MAX_GOP_FRAMES 1000
 
 /// A group of pictures up to and including a frame, in the order of packets that show one.
-typedef struct Group {
-    int     frames;
+typedef struct GOPStats {
+    int     nb_frames;
     int     has_intra;
     int64_t intra_bytes;        ///< of its I frame, else of its largest frame so far
     int64_t other_bytes;        ///< of the frames that are not I
     double  bytes;              ///< of all frames
-    double  step;               ///< log2 of the step of each frame, times its bytes, summed up
+    double  step_sum;               ///< log2 of the step of each frame, times its bytes, summed up
     int     lossy;              ///< a frame is not coded losslessly
-} Group;
+} GOPStats;
 
 /// What is known of a coded frame: nothing if it has no bytes.
 typedef struct CodedFrame {
     int64_t bytes;              ///< of all slices
-    double  step;               ///< log2 of the step of each slice, times its bytes, summed up
-    double  square;             ///< the same of the squares
+    double  step_sum;               ///< log2 of the step of each slice, times its bytes, summed up
+    double  step_sq_sum;             ///< the same of the squares
     double  chroma;             ///< log2 of chroma's step, less luma's: what the stream asks for
     enum AVPictureType type;
-    enum AVPictureType first_field;     ///< its type, if there are two
+    enum AVPictureType first_field_type;     ///< its type, if there are two
     int     width, height;      ///< as it leaves the decoder
     int     depth;
     int     film_grain;         ///< the decoder adds film grain
@@ -103,7 +103,7 @@ typedef struct CodedFrame {
     int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
     int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
     int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
-    int     joined;             ///< H.264: its first field had a packet of its own
+    int     split_fields;             ///< H.264: its first field had a packet of its own
     double  superres;           ///< AV1: log2 of the output width, less that of the coded width
     int     no_picture;         ///< the packet contains parameter sets, SEI or nothing
 } CodedFrame;
@@ -118,27 +118,27 @@ typedef struct QuantizerMetadataContext {
 
     FILE *stats;
     int64_t nb_frames;
-    int64_t nb_rated;
-    double loss;                ///< sum over the rated frames
+    int64_t nb_with_loss;
+    double loss_sum;                ///< sum over the rated frames
 
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
     CodedBitstreamFragment fragment;
     const void *header;         ///< the last one of a picture, of those that CBS has read at once
-    Group group;
+    GOPStats gop;
 
-    size_t size;                ///< bytes of the NAL unit, or of the packet of VP8, that is read
+    size_t unit_size;                ///< bytes of the NAL unit, or of the packet of VP8, that is read
 
     // H.264
     CodedFrame field;           ///< a first field that had a packet of its own
-    Group before_field;         ///< the group without its frame
+    GOPStats gop_before_field;         ///< the group without its frame
 
     // AV1, VP9; VP8: the last key frame
-    CodedFrame coded;           ///< that is read
-    CodedFrame slot[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
+    CodedFrame cur;           ///< that is read
+    CodedFrame ref[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
 
     // MPEG-1, MPEG-2, MPEG-4
-    double matrix[2];           ///< mean log2 of a weight, intra and not
+    double mean_log2_weight[2];           ///< mean log2 of a weight, intra and not
     int non_linear;             ///< q_scale_type
 
     // MPEG-4
@@ -150,7 +150,7 @@ typedef struct QuantizerMetadataContext {
     } vol;
 
     // MJPEG
-    double table[4];            ///< geometric mean of a step, 0 if there is none
+    double dqt_step[4];            ///< geometric mean of a step, 0 if there is none
     int container_height;       ///< height of the stream, 0 if unknown
 } QuantizerMetadataContext;
 
@@ -159,18 +159,18 @@ typedef struct Codec {
     enum AVCodecID cbs_id;
     /// Read a unit of a packet, or of extradata.
     void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
-    const double *loss;                     ///< see estimate_loss(); NULL if there is no model
+    const double *loss_coeffs;                     ///< see estimate_loss(); NULL if there is no model
     const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
     int nb_units;
-    int has_slots;                          ///< of frames that may be shown later
+    int has_ref_slots;                          ///< of frames that may be shown later
     int last_slice, last_nal;               ///< types of NAL units: slices, and all that are read
 } Codec;
 
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
 {
     frame->bytes  += bytes;
-    frame->step   += step * bytes;
-    frame->square += step * step * bytes;
+    frame->step_sum   += step * bytes;
+    frame->step_sq_sum += step * step * bytes;
     // I, P, B: the one that depends on more
     frame->type    = FFMAX(frame->type, type);
     frame->hidden  = 0;
@@ -193,13 +193,13 @@ static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 }
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
 
 /// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
-static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
+static const uint8_t crop_unit_x[] = { 1, 2, 2, 1 }, crop_unit_y[] = { 1, 2, 1, 1 };
 
 /// Add a slice with a QP. At any depth: a bit more lowers the least QP by 6 and halves the unit.
 static void add_qp_slice(const QuantizerMetadataContext *s, CodedFrame *frame,
                          enum AVPictureType type, int qp, int cb_offset, int cr_offset)
 {
-    add_slice(frame, type, (qp - 4) / 6., s->size);
+    add_slice(frame, type, (qp - 4) / 6., s->unit_size);
     frame->chroma = (cb_offset + cr_offset) / 12.;
 }
 
@@ -244,10 +244,10 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
         if (layer || type > s->codec->last_nal)
             continue;
         // Zeros at its end belong to the next start code.
-        s->size = size;
-        while (s->size && !nal[s->size - 1])
-            s->size--;
-        head_size = FFMIN(s->size, NAL_HEAD);
+        s->unit_size = size;
+        while (s->unit_size && !nal[s->unit_size - 1])
+            s->unit_size--;
+        head_size = FFMIN(s->unit_size, NAL_HEAD);
         AV_WB32(head, (common->mp4 ? head_size : 1) << 8 * (4 - prefix));
         memcpy(head + prefix, nal, head_size);
         ret  = ff_cbs_read(s->cbc, &s->fragment, NULL, head, prefix + head_size);
@@ -282,17 +282,17 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     if (!frame->fields && s->field.fields + fields == 3 && slice->frame_num == s->field.frame_num)
         *frame = s->field;
     if (frame->fields && !(frame->fields & fields))
-        frame->first_field = frame->type;
+        frame->first_field_type = frame->type;
     frame->fields   |= fields;
     frame->frame_num = slice->frame_num;
     add_qp_slice(s, frame, types[slice->slice_type % 5], qp,
                  pps->chroma_qp_index_offset, pps->second_chroma_qp_index_offset);
     frame->lossless = sps->qpprime_y_zero_transform_bypass_flag &&
                       qp == -6 * sps->bit_depth_luma_minus8;
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - crop_unit_x[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
     frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
-                     luma_height[sps->chroma_format_idc] *
+                     crop_unit_y[sps->chroma_format_idc] *
                      (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) *
                     (2 - sps->frame_mbs_only_flag);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
@@ -310,7 +310,7 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     if (slice->dependent_slice_segment_flag) {
         // It continues the slice before: the mean of the slices so far will do.
         if (frame->bytes)
-            add_slice(frame, frame->type, frame->step / frame->bytes, s->size);
+            add_slice(frame, frame->type, frame->step_sum / frame->bytes, s->unit_size);
         return;
     }
     // B, P, I
@@ -319,9 +319,9 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
                  pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
     // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
     frame->lossless = pps->transquant_bypass_enabled_flag && qp <= 4;
-    frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
+    frame->width  = sps->pic_width_in_luma_samples - crop_unit_x[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
-    frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
+    frame->height = sps->pic_height_in_luma_samples - crop_unit_y[sps->chroma_format_idc] *
                     (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
@@ -341,9 +341,9 @@ static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                  26 + pps->pps_init_qp_minus26 + qp_delta,
                  pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
                  pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
-    frame->width  = pps->pps_pic_width_in_luma_samples - luma_width[sps->sps_chroma_format_idc] *
+    frame->width  = pps->pps_pic_width_in_luma_samples - crop_unit_x[sps->sps_chroma_format_idc] *
                     (pps->pps_conf_win_left_offset + pps->pps_conf_win_right_offset);
-    frame->height = pps->pps_pic_height_in_luma_samples - luma_height[sps->sps_chroma_format_idc] *
+    frame->height = pps->pps_pic_height_in_luma_samples - crop_unit_y[sps->sps_chroma_format_idc] *
                     (pps->pps_conf_win_top_offset + pps->pps_conf_win_bottom_offset);
     frame->depth  = sps->sps_bitdepth_minus8 + 8;
 }
@@ -358,7 +358,7 @@ static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
 };
 
-static double step_of_index(int index, int depth)
+static double qindex_to_step(int index, int depth)
 {
     // The coefficients of AV1 and VP9 are 8 times those of an orthonormal transform.
     return log2(ff_vp9_ac_qlookup[(depth - 8) / 2][index] / 8.) - (depth - 8);
@@ -368,12 +368,12 @@ static double step_of_index(int index, int depth)
  * Put what is known of a coded frame in the slots that it may be shown from. It is
  * the packet's frame if it is shown, or if no other one is.
  */
-static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
+static void update_ref_slots(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
                       int show, CodedFrame *frame)
 {
-    for (int i = 0; i < FF_ARRAY_ELEMS(s->slot); i++)
+    for (int i = 0; i < FF_ARRAY_ELEMS(s->ref); i++)
         if (refresh & 1 << i)
-            s->slot[i] = *coded;
+            s->ref[i] = *coded;
     if (show || frame->hidden) {
         *frame = *coded;
         frame->hidden = !show;
@@ -400,16 +400,16 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         denominator = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
     q = header->base_q_idx;
     if (has_header)
-        s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
+        s->cur = header->show_existing_frame ? s->ref[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
             .width      = ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
                            denominator / 2) / denominator,
             .superres   = log2(denominator / (double)AV1_SUPERRES_NUM),
             .height     = header->frame_height_minus_1 + 1,
             .depth      = depth,
-            .chroma     = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
-                           step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
-                          step_of_index(q, depth),
+            .chroma     = (qindex_to_step(av_clip_uint8(q + header->delta_q_u_ac), depth) +
+                           qindex_to_step(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
+                          qindex_to_step(q, depth),
             .film_grain = header->film_grain.apply_grain,
             .lossless   = !(q | header->use_superres | header->segmentation_enabled |
                             header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
@@ -417,10 +417,10 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         };
     // inter and switch frames are odd
     if (has_tiles && !header->show_existing_frame)
-        add_slice(&s->coded, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
-                  step_of_index(q, depth), unit->data_size);
+        add_slice(&s->cur, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
+                  qindex_to_step(q, depth), unit->data_size);
     // Decoders output the highest spatial layer of the first operating point.
-    put_frame(s, &s->coded, header->refresh_frame_flags,
+    update_ref_slots(s, &s->cur, header->refresh_frame_flags,
               (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
               av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
 }
@@ -437,11 +437,11 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     };
 
     if (header->show_existing_frame) {
-        put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
+        update_ref_slots(s, &s->ref[header->frame_to_show_map_idx], 0, 1, frame);
         return;
     }
     for (int i = VP9_REFS_PER_FRAME - 1; !intra && i >= 0; i--) {
-        const CodedFrame *ref = &s->slot[header->ref_frame_idx[i]];
+        const CodedFrame *ref = &s->ref[header->ref_frame_idx[i]];
 
         coded.depth = ref->depth;
         // the first one that is found gives the size
@@ -452,10 +452,10 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     }
     if (coded.depth)
         add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-                  step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+                  qindex_to_step(header->base_q_idx, coded.depth), unit->data_size);
     coded.lossless = !(header->base_q_idx | header->delta_q_y_dc |
                        header->delta_q_uv_dc | header->delta_q_uv_ac);
-    put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
+    update_ref_slots(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -464,14 +464,14 @@ static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
     const int intra = header->frame_type == VP8_KEY_FRAME;
 
-    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->size)
+    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->unit_size)
         return;
     if (intra)
-        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height, .depth = 8 };
-    *frame = s->slot[0];
+        s->ref[0] = (CodedFrame){ .width = header->width, .height = header->height, .depth = 8 };
+    *frame = s->ref[0];
     // The coefficients of VP8 are twice those of an orthonormal transform.
     add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->size);
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->unit_size);
     frame->hidden = !header->show_frame;
 }
 
@@ -492,10 +492,10 @@ static double mean_log2(int loaded, const uint8_t weight[64], double mean)
 }
 
 /// Decoders multiply by scale * weight / 16.
-static void add_scaled(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+static void add_mpeg_slice(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame, int type, int scale, int width, int height)
 {
-    add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, unit->data_size);
+    add_slice(frame, type, log2(scale) + s->mean_log2_weight[type != AV_PICTURE_TYPE_I] - 4, unit->data_size);
     frame->width  = width;
     frame->height = height;
     frame->depth  = 8;
@@ -513,21 +513,21 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
     if (unit->type == MPEG2_START_PICTURE) {
         s->header          = unit->content;
         s->non_linear      = 0;
-        frame->first_field = frame->type;
+        frame->first_field_type = frame->type;
     // There are D pictures in MPEG-1.
     } else if (MPEG2_START_IS_SLICE(unit->type) && picture &&
                picture->picture_coding_type <= AV_PICTURE_TYPE_B) {
         const int code = slice->header.quantiser_scale_code;
 
-        add_scaled(s, unit, frame, picture->picture_coding_type,
+        add_mpeg_slice(s, unit, frame, picture->picture_coding_type,
                    s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
                    mpeg2->horizontal_size, mpeg2->vertical_size);
     } else if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
         // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
         // that is 16 everywhere
-        s->matrix[0] = mean_log2(sequence->load_intra_quantiser_matrix,
+        s->mean_log2_weight[0] = mean_log2(sequence->load_intra_quantiser_matrix,
                                  sequence->intra_quantiser_matrix, 4.9725);
-        s->matrix[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
+        s->mean_log2_weight[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
                                  sequence->non_intra_quantiser_matrix, 4);
     } else if (unit->type == MPEG2_START_EXTENSION) {
         const MPEG2RawQuantMatrixExtension *matrix = &extension->data.quant_matrix;
@@ -536,10 +536,10 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
             s->non_linear = extension->data.picture_coding.q_scale_type;
         if (extension->extension_start_code_identifier != MPEG2_EXTENSION_QUANT_MATRIX)
             return;
-        s->matrix[0] = mean_log2(matrix->load_intra_quantiser_matrix,
-                                 matrix->intra_quantiser_matrix, s->matrix[0]);
-        s->matrix[1] = mean_log2(matrix->load_non_intra_quantiser_matrix,
-                                 matrix->non_intra_quantiser_matrix, s->matrix[1]);
+        s->mean_log2_weight[0] = mean_log2(matrix->load_intra_quantiser_matrix,
+                                 matrix->intra_quantiser_matrix, s->mean_log2_weight[0]);
+        s->mean_log2_weight[1] = mean_log2(matrix->load_non_intra_quantiser_matrix,
+                                 matrix->non_intra_quantiser_matrix, s->mean_log2_weight[1]);
     }
 }
 
@@ -593,11 +593,11 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     }
     if (sprite || get_bits1(gb))        // a static sprite or that change; other than 8 bits
         return;
-    s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
+    s->mean_log2_weight[0] = s->mean_log2_weight[1] = 4;    // the other method has no weights: 16 everywhere
     if (get_bits1(gb)) {
         // mean_log2() of the default matrices (ISO/IEC 14496-2, 6.3.3)
-        s->matrix[0] = read_mpeg4_matrix(gb, 4.7305);
-        s->matrix[1] = read_mpeg4_matrix(gb, 4.5391);
+        s->mean_log2_weight[0] = read_mpeg4_matrix(gb, 4.7305);
+        s->mean_log2_weight[1] = read_mpeg4_matrix(gb, 4.5391);
     }
     if (version != 1)
         skip_bits1(gb);                 // quarter sample
@@ -647,7 +647,7 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
     }
     scale = 2 * get_bits(&gb, 5);
     if (scale && get_bits_left(&gb) >= 0)
-        add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
+        add_mpeg_slice(s, unit, frame, type, scale, s->vol.width, s->vol.height);
 }
 
 static const CodedBitstreamUnitType mjpeg_units[] = {
@@ -668,7 +668,7 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 
             for (int k = 1; k < 64; k++)
                 sum += log2(dqt->table[j].Q[k]);
-            s->table[dqt->table[j].Tq] = exp2(sum / 63);
+            s->dqt_step[dqt->table[j].Tq] = exp2(sum / 63);
         }
     } else if (unit->type >= JPEG_MARKER_SOF0 && unit->type <= JPEG_MARKER_SOF2) {
         s->header     = header = unit->content;
@@ -683,11 +683,11 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
         const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
         const uint8_t *end  = s->fragment.data + s->fragment.data_size;
 
-        if (header->P >= 8 && s->table[header->Tq[0]] && scan < end) {
+        if (header->P >= 8 && s->dqt_step[header->Tq[0]] && scan < end) {
             add_slice(frame, AV_PICTURE_TYPE_I,
-                      log2(s->table[header->Tq[0]]) - (header->P - 8), end - scan);
-            if (header->Nf > 1 && s->table[header->Tq[1]])
-                frame->chroma = log2(s->table[header->Tq[1]] / s->table[header->Tq[0]]);
+                      log2(s->dqt_step[header->Tq[0]]) - (header->P - 8), end - scan);
+            if (header->Nf > 1 && s->dqt_step[header->Tq[1]])
+                frame->chroma = log2(s->dqt_step[header->Tq[1]] / s->dqt_step[header->Tq[0]]);
         }
     }
 }
@@ -705,8 +705,8 @@ static const Codec codecs[] = {
       .last_slice = HEVC_NAL_VPS - 1, .last_nal = HEVC_NAL_PPS },
     { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,
       .last_slice = VVC_GDR_NUT, .last_nal = VVC_PH_NUT },
-    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
-    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
+    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_ref_slots = 1 },
+    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_ref_slots = 1 },
     { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
     { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
@@ -716,35 +716,35 @@ static const Codec codecs[] = {
 };
 
 /// Add a frame to a group, or begin one if its first field, or all of it, is I.
-static Group add_to_group(Group group, const CodedFrame *frame)
+static GOPStats gop_add_frame(GOPStats gop, const CodedFrame *frame)
 {
-    if (group.frames == MAX_GROUP) {
-        group.frames      /= 2;
-        group.other_bytes /= 2;
-        group.bytes       /= 2;
-        group.step        /= 2;
+    if (gop.nb_frames == MAX_GOP_FRAMES) {
+        gop.nb_frames      /= 2;
+        gop.other_bytes /= 2;
+        gop.bytes       /= 2;
+        gop.step_sum        /= 2;
     }
-    if ((frame->first_field ? frame->first_field : frame->type) == AV_PICTURE_TYPE_I)
-        group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
+    if ((frame->first_field_type ? frame->first_field_type : frame->type) == AV_PICTURE_TYPE_I)
+        gop = (GOPStats){ .has_intra = 1, .intra_bytes = frame->bytes };
     else
-        group.other_bytes += frame->bytes;
-    if (!group.has_intra)
-        group.intra_bytes = FFMAX(group.intra_bytes, frame->bytes);
-    group.frames++;
-    group.bytes += frame->bytes;
-    group.step  += frame->step;
-    group.lossy |= !frame->lossless;
-    return group;
+        gop.other_bytes += frame->bytes;
+    if (!gop.has_intra)
+        gop.intra_bytes = FFMAX(gop.intra_bytes, frame->bytes);
+    gop.nb_frames++;
+    gop.bytes += frame->bytes;
+    gop.step_sum += frame->step_sum;
+    gop.lossy |= !frame->lossless;
+    return gop;
 }
 
 /// Read the new extradata of a packet, or those of the stream.
 static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame none = { 0 };
+    CodedFrame unused = { 0 };
 
     if (pkt || bsf->par_in->extradata_size)
-        read_units(s, &none, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
+        read_units(s, &unused, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
                                    ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in));
 }
 
@@ -753,8 +753,8 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
 
-    memset(s->slot, 0, sizeof(s->slot));
-    s->group = (Group){ 0 };
+    memset(s->ref, 0, sizeof(s->ref));
+    s->gop = (GOPStats){ 0 };
     s->field = (CodedFrame){ 0 };
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
         // CBS knows of frames, too.
@@ -769,20 +769,20 @@ static void quantizer_metadata_flush(AVBSFContext *bsf)
  *
  * @return the loss, or NAN if there is no model of the codec
  */
-static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
+static double estimate_loss(const QuantizerMetadataContext *s, const GOPStats *gop,
                             const CodedFrame *frame)
 {
-    const double *c    = s->codec->loss;
+    const double *c    = s->codec->loss_coeffs;
     const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height) +
                          frame->superres;
     double step;
 
     if (!c)
         return NAN;
-    if (!group->lossy && !scale)
+    if (!gop->lossy && !scale)
         return 0;
     // it has a least value: a step that is finer still loses no more
-    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
+    step = FFMAX(gop->step_sum / gop->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
     return av_clipd(c[0] + step * (c[1] + step * c[2]) +
                     scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
@@ -800,11 +800,11 @@ static const char *print_fixed(char text[32], double value)
 #define FIXED(value) print_fixed((char[32]){ 0 }, value)
 
 /// Attach what is known of the frame, after the strings that the packet has already.
-static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, const char *codec,
+static int attach_strings(AVPacket *pkt, const CodedFrame *frame, const GOPStats *gop, const char *codec,
                   double loss)
 {
-    const double mean     = frame->step / frame->bytes;
-    const double variance = frame->square / frame->bytes - mean * mean;
+    const double mean     = frame->step_sum / frame->bytes;
+    const double variance = frame->step_sq_sum / frame->bytes - mean * mean;
     uint8_t *old, *strings = NULL;
     size_t old_size;
     AVBPrint bp;
@@ -819,8 +819,8 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
                frame->width, frame->height, frame->depth);
     av_bprintf(&bp, KEY "gop_step=%s\n" KEY "gop_intra_bytes=%"PRId64"\n"
                KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n",
-               FIXED(group->step / group->bytes), group->intra_bytes, group->other_bytes,
-               group->frames);
+               FIXED(gop->step_sum / gop->bytes), gop->intra_bytes, gop->other_bytes,
+               gop->nb_frames);
     if (!isnan(loss))
         av_bprintf(&bp, KEY "loss=%s\n", FIXED(loss));
     // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
@@ -900,8 +900,8 @@ static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
     const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
 
     s->nb_frames++;
-    s->nb_rated += !isnan(loss);
-    s->loss     += isnan(loss) ? 0 : loss;
+    s->nb_with_loss += !isnan(loss);
+    s->loss_sum     += isnan(loss) ? 0 : loss;
     if (s->stats)
         fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_frames,
                 av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
@@ -916,11 +916,11 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    s->size = pkt->size;
+    s->unit_size = pkt->size;
     if (s->codec->last_nal)
         read_nals(s, pkt, frame);
     else if (read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, pkt->buf, pkt->data,
-                                              pkt->size + padding)) < 0 && s->codec->has_slots)
+                                              pkt->size + padding)) < 0 && s->codec->has_ref_slots)
         quantizer_metadata_flush(bsf);
 }
 
@@ -930,16 +930,16 @@ static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *fram
  */
 static void join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    if (frame->joined)
-        s->group = s->before_field;
-    s->before_field = s->group;
+    if (frame->split_fields)
+        s->gop = s->gop_before_field;
+    s->gop_before_field = s->gop;
     s->field        = (CodedFrame){ 0 };
     if (frame->fields == 1 || frame->fields == 2) {
         s->field        = *frame;
-        s->field.joined = 1;
+        s->field.split_fields = 1;
         frame->bytes   *= 2;
-        frame->step    *= 2;
-        frame->square  *= 2;
+        frame->step_sum    *= 2;
+        frame->step_sq_sum  *= 2;
     }
 }
 
@@ -961,18 +961,18 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (!frame.no_picture)
         join_fields(s, &frame);
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
-        const Group group = add_to_group(s->group, &frame);
+        const GOPStats gop = gop_add_frame(s->gop, &frame);
 
-        loss = estimate_loss(s, &group, &frame);
-        ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
+        loss = estimate_loss(s, &gop, &frame);
+        ret  = attach_strings(pkt, &frame, &gop, avcodec_get_name(s->codec->id), loss);
         // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums
         // are those of the frames that a decoder gives out.
         if (!frame.hidden)
-            s->group = group;
+            s->gop = gop;
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!frame.no_picture && !frame.joined && !(frame.bytes && frame.hidden) &&
+    else if (!frame.no_picture && !frame.split_fields && !(frame.bytes && frame.hidden) &&
              !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
@@ -996,7 +996,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
                "through unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
-    if (s->stats && !s->codec->loss)
+    if (s->stats && !s->codec->loss_coeffs)
         av_log(bsf, AV_LOG_WARNING, "No loss is estimated for %s: there is no model of it. The "
                "keys of its frames have the quantizer.\n", avcodec_get_name(par->codec_id));
     s->container_height = par->height;
@@ -1021,7 +1021,7 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
     if (s->stats_file && s->nb_frames && bsf->par_in->codec_type == AVMEDIA_TYPE_VIDEO)
         av_log(bsf, AV_LOG_INFO, "Headers-only estimate mean:%s frames:%"PRId64" unknown:%"PRId64
                " (0..100, lower is better, VMAF loss on a 2160p display, shown at %s)\n",
-               FIXED(s->loss / s->nb_rated), s->nb_frames, s->nb_frames - s->nb_rated, shown);
+               FIXED(s->loss_sum / s->nb_with_loss), s->nb_frames, s->nb_frames - s->nb_with_loss, shown);
     flush_stats(bsf);
     close_stats(s);
     ff_cbs_fragment_free(&s->fragment);

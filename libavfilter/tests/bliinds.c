@@ -99,7 +99,7 @@ static void test_small_ones(void)
 
     for (int y = 0; y < 5; y++)
         memcpy(rows[y], row, sizeof(row));
-    bliinds_columns(terms, (const float (*)[5])rows);
+    bliinds_dct5_columns(terms, (const float (*)[5])rows);
     bliinds_block(&block, (const float (*)[5])terms);
     CHECK(block.sub == 32767, "a huge ratio is %g\n", block.sub);
 
@@ -116,36 +116,36 @@ static void test_small_ones(void)
 
     for (int i = 0; i < 8192; i++)
         bliinds_sum_add(&sum, bliinds_fixed(i * .25f));
-    CHECK(sum.whole + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
+    CHECK(sum.integer + sum.fraction * 0x1p-32 == 8191 * 8192 / 8, "the sum is not exact\n");
     CHECK(bliinds_fixed(0x1p-32f) == 1 && !bliinds_fixed(0x1p-33f), "no 32.32 number\n");
 
     printf("sums: ok\n");
 }
 
 /// The choice of the worst blocks is as by a sort.
-static void test_worst(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int statistic,
+static void test_pool10(const BLIINDSDSPContext *dsp, AVLFG *lfg, int n, int statistic,
                        unsigned kind)
 {
-    float *value = av_calloc(2 * n + BLIINDS_VECTOR + BLIINDS_NB_CANDIDATES(n), sizeof(*value));
-    BLIINDSBlocks blocks = { .w = n, .h = 1 };
+    float *value = av_calloc(2 * n + BLIINDS_VECTOR + BLIINDS_SELECT_SIZE(n), sizeof(*value));
+    BLIINDSLevelBlocks blocks = { .w = n, .h = 1 };
     BLIINDSLevelSums sums = { 0 };
-    const BLIINDSSum *got = &sums.pooled[statistic].worst;
+    const BLIINDSSum *got = &sums.pooled[statistic].pooled10;
     float *copy = value + n + BLIINDS_VECTOR;
     BLIINDSSum wanted;
 
     av_assert0(value);
     blocks.statistic[statistic] = value;
     if (statistic != BLIINDS_GAMMA)
-        blocks.candidate[statistic] = copy + n;
+        blocks.selection[statistic] = copy + n;
     make_values(lfg, value, n, statistic, kind);
     for (int i = 0; i < BLIINDS_VECTOR; i++)
         value[n + i] = -1;
     memcpy(copy, value, n * sizeof(*value));
-    wanted = sorted_worst(copy, n, statistic);
-    ff_bliinds_add_worst(dsp, &sums, &blocks, statistic);
+    wanted = sorted_pool10(copy, n, statistic);
+    ff_bliinds_pool10(dsp, &sums, &blocks, statistic);
     CHECK(same_sum(*got, wanted),
           "statistic %d, kind %u, %d blocks: %"PRIu64", not %"PRIu64"\n", statistic, kind, n,
-          got->whole, wanted.whole);
+          got->integer, wanted.integer);
     av_free(value);
 }
 
@@ -158,23 +158,23 @@ static void test_pool(const BLIINDSDSPContext *dsp)
         const int n = 1 + av_lfg_get(&lfg) % (i % 100 ? 300 : 100000);
 
         for (int k = i & 1; k < BLIINDS_NB_STATISTICS; k += 2)
-            test_worst(dsp, &lfg, n, k, av_lfg_get(&lfg) >> 4);
+            test_pool10(dsp, &lfg, n, k, av_lfg_get(&lfg) >> 4);
     }
     // as many as a frame of 16384x5500 has, with the largest sum
-    test_worst(dsp, &lfg, 10000000, BLIINDS_SUB, 0);
+    test_pool10(dsp, &lfg, 10000000, BLIINDS_SUB, 0);
     printf("worst blocks: ok\n");
 }
 
 /// The built-in model is that of the file.
 static void test_model(const char *path)
 {
-    static BLIINDSModel built_in[BLIINDS_NB_BASES], file[BLIINDS_NB_BASES];
+    static BLIINDSModel built_in[BLIINDS_NB_MODELS], file[BLIINDS_NB_MODELS];
 
     av_assert0(ff_bliinds_model_load(file, NULL, path) >= 0 &&
                ff_bliinds_model_load(built_in, NULL, file[BLIINDS_PIXELS].name) >= 0);
     // the struct has no padding
     CHECK(!memcmp(built_in, file, sizeof(built_in)), "the built-in model is not '%s'\n", path);
-    for (int i = BLIINDS_BITSTREAM; i < BLIINDS_NB_BASES; i++)
+    for (int i = BLIINDS_BITSTREAM; i < BLIINDS_NB_MODELS; i++)
         CHECK(!ff_bliinds_model_needs_statistics(&built_in[i]),
               "the model of basis %d takes the time of all statistics\n", i);
     printf("model: %s\n", built_in[BLIINDS_PIXELS].name);

@@ -92,7 +92,7 @@ static void close_run(Run *r)
     av_bprint_finalize(&r->text, NULL);
 }
 
-static int take(void *opaque, const AVFrame *frame)
+static int append_metadata(void *opaque, const AVFrame *frame)
 {
     Run *r = opaque;
 
@@ -126,7 +126,7 @@ static void test_api(void)
         AVFrame *frame = i / nb_runs < NB_FRAMES ? test_frame(r->frames, &picture, 0, i / nb_runs)
                                                  : NULL;
 
-        av_assert0(test_graph_send(&r->graph, frame ? &frame : NULL, 0, r, take) >= 0);
+        av_assert0(test_graph_send(&r->graph, frame ? &frame : NULL, 0, r, append_metadata) >= 0);
         av_frame_free(&frame);
     }
     for (int i = 1; i < nb_runs; i++)
@@ -154,15 +154,15 @@ static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *st
             const int shape = value[i], index = shape == BLIINDS_GAMMA_FLAT ?
                                                 BLIINDS_GAMMA_NONE : shape - BLIINDS_GAMMA_MIN;
 
-            bliinds_sum_add(&pooled->grid[block[i].gamma >> 31], bliinds_fixed(value[i]));
+            bliinds_sum_add(&pooled->grid_class[block[i].gamma >> 31], bliinds_fixed(value[i]));
             if (k == BLIINDS_GAMMA)
                 block[i].gamma |= index;
             else
                 block[i].statistic[k] = value[i];
-            state->count[l][k][k == BLIINDS_GAMMA ? bliinds_gamma_bin(index)
+            state->hist[l][k][k == BLIINDS_GAMMA ? bliinds_gamma_bin(index)
                                                   : bliinds_bin(value[i], k)]++;
         }
-        pooled->worst = sorted_worst(value, n, k);
+        pooled->pooled10 = sorted_pool10(value, n, k);
     }
 }
 
@@ -211,8 +211,8 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
         const int l = i / BLIINDS_NB_STATISTICS % BLIINDS_LEVELS, k = i % BLIINDS_NB_STATISTICS;
         const BLIINDSPooled *p = &got[frame][l].pooled[k], *e = &expected[frame][l].pooled[k];
 
-        CHECK(same_sum(p->worst, e->worst) && same_sum(p->grid[0], e->grid[0]) &&
-              same_sum(p->grid[1], e->grid[1]), "%dx%d, frame %d of %d, level %d, statistic %d\n",
+        CHECK(same_sum(p->pooled10, e->pooled10) && same_sum(p->grid_class[0], e->grid_class[0]) &&
+              same_sum(p->grid_class[1], e->grid_class[1]), "%dx%d, frame %d of %d, level %d, statistic %d\n",
               width, height, frame + 1, nb_frames, l + 1, k);
     }
     CHECK(!memcmp(state, zero, sizeof(state)), "%dx%d: the state is left\n", width, height);

@@ -78,7 +78,7 @@ static float special_value(AVLFG *lfg, int statistic)
 }
 
 /// One of so many values from the one before x on, in the order of floats, or of shapes.
-static float beside(AVLFG *lfg, float x, int statistic, unsigned nb)
+static float neighbour(AVLFG *lfg, float x, int statistic, unsigned nb)
 {
     const unsigned any = av_lfg_get(lfg), next = av_float2int(x) + any % nb;
     const int shape    = x - BLIINDS_GAMMA_MIN + any % 33;
@@ -100,29 +100,29 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned
     enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
     enum { NEVER, TO_NEIGHBOURS, IN_BIN, ALWAYS };
     // often the first of few values, seldom others
-    const int nb_few   = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_few : 50;
+    const int nb_drawn   = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_drawn : 50;
     const int changes  = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
     // those beyond the tie: one too few, as many as are wanted, or one too many
-    const int nb_more  = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
+    const int nb_more  = bliinds_nb_pooled10(n) - 1 + av_lfg_get(lfg) % 3;
     const float beyond = statistic == BLIINDS_GAMMA ? BLIINDS_GAMMA_MIN : max_statistic[statistic];
-    float few[20];
+    float drawn[20];
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(few); i++)
-        few[i] = kind ? special_value(lfg, statistic) : beyond;
+    for (int i = 0; i < FF_ARRAY_ELEMS(drawn); i++)
+        drawn[i] = kind ? special_value(lfg, statistic) : beyond;
     for (int i = 0; i < n; i++) {
         const int one = av_lfg_get(lfg) % one_in;
 
-        value[i] = few[one < nb_few ? one : 0];
+        value[i] = drawn[one < nb_drawn ? one : 0];
         if (changes == ALWAYS)
             value[i] = special_value(lfg, statistic);
         else if (changes != NEVER)
-            value[i] = beside(lfg, value[i], statistic,
+            value[i] = neighbour(lfg, value[i], statistic,
                               changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
         if (order == TIES)
-            value[i] = i < nb_more ? beyond : few[0];
-        // as many at equal distances as add_largest_of_many() looks at, and those before them
+            value[i] = i < nb_more ? beyond : drawn[0];
+        // as many at equal distances as sum_k_largest_sampled() looks at, and those before them
         if (order == MISLEADING_SAMPLE && i % FFMAX(n / 4096, 1) < 2)
-            value[i] = few[0];
+            value[i] = drawn[0];
     }
     if (order == RISING || order == FALLING)
         qsort(value, n, sizeof(*value), compare_floats);
@@ -132,14 +132,14 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned
 
 static int same_sum(BLIINDSSum a, BLIINDSSum b)
 {
-    return a.whole + (a.fraction >> 32) == b.whole + (b.fraction >> 32) &&
+    return a.integer + (a.fraction >> 32) == b.integer + (b.fraction >> 32) &&
            (uint32_t)a.fraction == (uint32_t)b.fraction;
 }
 
 /// What the worst of n values add up to, by a sort, which overwrites them.
-static BLIINDSSum sorted_worst(float *value, int n, int statistic)
+static BLIINDSSum sorted_pool10(float *value, int n, int statistic)
 {
-    const int k = bliinds_nb_worst(n), first = statistic == BLIINDS_GAMMA ? 0 : n - k;
+    const int k = bliinds_nb_pooled10(n), first = statistic == BLIINDS_GAMMA ? 0 : n - k;
     BLIINDSSum sum = { 0 };
 
     qsort(value, n, sizeof(*value), compare_floats);

@@ -28,8 +28,8 @@
 %include "libavutil/x86/x86util.asm"
 
 %define FRAC_BITS  21   ; BLIINDS_FRAC_BITS
-%define LOW_BITS   12   ; BLIINDS_LOW_BITS
-%define COARSE_BITS 7   ; BLIINDS_COARSE_BITS
+%define LOWER_BITS 12   ; BLIINDS_LOWER_BITS
+%define MOTION_FRAC_BITS 7   ; BLIINDS_MOTION_FRAC_BITS
 %define TAP_BITS   24   ; BLIINDS_TAP_BITS
 %define TAP_SIDE   1786891
 %define GAMMA_NB   9971 ; BLIINDS_GAMMA_NB
@@ -60,7 +60,7 @@ every_3rd: dd 0, 3, 6,  9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45
 rotate1:   dd 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0
 
 CONST  f_4,         4.0
-CONST  flat,        1.0e-7                  ; BLIINDS_FLAT
+CONST  flat,        1.0e-7                  ; BLIINDS_FLAT_VARIANCE
 CONST  f_half,      0.5
 CONST  f_1,         1.0
 CONST  f_1_3,       0.333333333333333333333
@@ -77,16 +77,16 @@ CONST  f_1e_7,      1.0e-7
 CONST  f_1e_8,      1.0e-8
 CONST  set_noise,   0x1p-17
 CONST  sub_max,     32767.0
-; bliinds_rotate()
-CONST  rotate_k0,   0.4472135955
-CONST  rotate_e,    0.1581138830
-CONST  rotate_h,    0.3535533906
-CONST  rotate_c1,   0.6015009550
-CONST  rotate_c3,   0.3717480345
-; bliinds_high() and bliinds_low()
-CONST  high_unit,   0x1p-9
-CONST  low_unit,    0x1p-21
-CONST  low_mask,    (1 << LOW_BITS) - 1
+; bliinds_dct5_rotation_stage()
+CONST  dct5_k0,     0.4472135955
+CONST  dct5_e,      0.1581138830
+CONST  dct5_h,      0.3535533906
+CONST  dct5_c1,     0.6015009550
+CONST  dct5_c3,     0.3717480345
+; bliinds_upper_bits() and bliinds_lower_bits()
+CONST  upper_unit,  0x1p-9
+CONST  lower_unit,  0x1p-21
+CONST  lower_mask,  (1 << LOWER_BITS) - 1
 ; bliinds_lowpass()
 CONST_Q tap_side,   TAP_SIDE
 CONST_Q tap_round,  1 << (TAP_BITS - 1)
@@ -326,9 +326,9 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     paddq           %1, m0
 %endmacro
 
-; void bliinds_motion_row(uint64_t sum[2], int16_t *before, const int32_t *line, int w)
+; void bliinds_motion_row(uint64_t sum[2], int16_t *prev, const int32_t *line, int w)
 %macro MOTION_ROW 0
-cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
+cglobal bliinds_motion_row, 4, 6, 6, sum, prev, line, w, v, t
     SET_MASK         1, 0xaaaa, vd
     pxor            m1, m1
     pxor            m2, m2                  ; squares
@@ -337,22 +337,22 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     jl .sum
 .loop:
     movu            m4, [lineq]
-    pmovsxwd        m5, [beforeq]
-    psrad           m4, FRAC_BITS - COARSE_BITS
+    pmovsxwd        m5, [prevq]
+    psrad           m4, FRAC_BITS - MOTION_FRAC_BITS
     psubd           m5, m4, m5
 %if mmsize == 64
-    vpmovdw  [beforeq], m4
+    vpmovdw    [prevq], m4
 %else
     vextracti128   xm0, m4, 1
     packssdw       xm4, xm0
-    movu     [beforeq], xm4
+    movu       [prevq], xm4
 %endif
     pmulld          m0, m5, m5
     pabsd           m5, m5
     paddd           m3, m5
     WIDEN           m2, m5
     add          lineq, mmsize
-    add        beforeq, mmsize / 2
+    add          prevq, mmsize / 2
     sub             wd, LANES
     jge .loop
 .sum:
@@ -370,9 +370,9 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     jz .end
 .one:
     mov             vd, [lineq]
-    movsx           td, word [beforeq]
-    sar             vd, FRAC_BITS - COARSE_BITS
-    mov      [beforeq], vw
+    movsx           td, word [prevq]
+    sar             vd, FRAC_BITS - MOTION_FRAC_BITS
+    mov        [prevq], vw
     sub             vd, td
     mov             td, vd
     imul            vd, vd
@@ -382,15 +382,15 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     cmovs           vd, td
     add         [sumq], vq
     add          lineq, 4
-    add        beforeq, 2
+    add          prevq, 2
     dec             wd
     jg .one
 .end:
     RET
 %endmacro
 
-; bliinds_basis() in place
-%macro BASIS 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
+; bliinds_dct5_integer_stage() in place
+%macro DCT5_INTEGER 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
     addps           m5, m0, m4
     subps           m6, m0, m4
     addps           m0, m1, m3
@@ -404,7 +404,7 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     mova            m2, m5
 %endmacro
 
-%macro STORE_BASIS 1 ; dst
+%macro STORE_DCT5 1 ; dst
     movu [%1],               m0
     movu [%1 + strideq],     m1
     movu [%1 + strideq * 2], m2
@@ -412,7 +412,7 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     movu [%1 + strideq * 4], m4
 %endmacro
 
-; bliinds_high() or bliinds_low() of the samples m11..m15
+; bliinds_upper_bits() or bliinds_lower_bits() of the samples m11..m15
 %macro PARTS 3 ; operation, its operand, unit
 %assign %%k 0
 %rep 5
@@ -433,10 +433,10 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     vpermd          %1, %2, %1
 %endmacro
 
-; void bliinds_basis_row(float *high, float *low, ptrdiff_t stride,
+; void bliinds_dct5_row(float *upper, float *lower, ptrdiff_t stride,
 ;                        const int32_t *line, int nb_blocks)
-%macro BASIS_ROW 0
-cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
+%macro DCT5_ROW 0
+cglobal bliinds_dct5_row, 5, 8, 16, upper, lower, stride, line, nb, stride3, i, x
     SET_MASK         1, 0x9249, id
     SET_MASK         2, 0x2492, id
     SET_MASK         3, 0x4924, id
@@ -462,19 +462,19 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     vpermd         m15, m6, m12
     BLEND          m14, m14, [xq + (LANES * 2 + 1) * 4], 4
     BLEND          m15, m15, [xq + (LANES * 2 + 2) * 4], 4
-    lea             xq, [highq + iq * 4]
-    mova            m5, [high_unit]
-    PARTS        psrad, LOW_BITS, m5
-    BASIS
-    STORE_BASIS     xq
-    test          lowq, lowq
+    lea             xq, [upperq + iq * 4]
+    mova            m5, [upper_unit]
+    PARTS        psrad, LOWER_BITS, m5
+    DCT5_INTEGER
+    STORE_DCT5      xq
+    test        lowerq, lowerq
     jz .next
-    lea             xq, [lowq + iq * 4]
-    mova            m5, [low_mask]
-    mova            m6, [low_unit]
+    lea             xq, [lowerq + iq * 4]
+    mova            m5, [lower_mask]
+    mova            m6, [lower_unit]
     PARTS         pand, m5, m6
-    BASIS
-    STORE_BASIS     xq
+    DCT5_INTEGER
+    STORE_DCT5      xq
 .next:
     add             id, LANES
     cmp             id, nbd
@@ -482,8 +482,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     RET
 %endmacro
 
-; bliinds_rotate() in place
-%macro ROTATE 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
+; bliinds_dct5_rotation_stage() in place
+%macro DCT5_ROTATION 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
     mulps           m0, m8
     mulps           m5, m3, m11
     mulps           m6, m4, m12
@@ -557,8 +557,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     vmaxps          %1, %1, %6              ; not commutative: gives +0 of -0
 %endmacro
 
-; bliinds_variation()
-%macro VARIATION 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
+; bliinds_freq_variation()
+%macro FREQ_VARIATION 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
     VARIANCE        %1, %2, %3, %4, %5, %6
     sqrtps          %1, %1
     mulps           %6, %3, [%4]
@@ -600,25 +600,25 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endmacro
 
 ; Adds them, and their sum to m14, and makes the set's frequency variation
-%macro SET_VARIATION 1 ; sum of magnitudes, replaced
+%macro SET_FREQ_VARIATION 1 ; sum of magnitudes, replaced
     ADD_SET
     addps           m0, m1
     addps           m0, m2
     addps          m14, m0
-    VARIATION       m0, m0, %1, f_1_8, f_1_7, m1
+    FREQ_VARIATION  m0, m0, %1, f_1_8, f_1_7, m1
     mova            m2, [set_noise]
     COMPARE          2, lt, m2, %1
     MASKED          %1, m0, 2
 %endmacro
 
-; bliinds_basis() of a column, whose terms along the row are at an offset
-%macro BASIS_COLUMN 2 ; rows, offset
+; bliinds_dct5_integer_stage() of a column, whose terms along the row are at an offset
+%macro DCT5_INTEGER_COLUMN 2 ; rows, offset
     movu            m0, [%1 %+ 0q + %2]
     movu            m1, [%1 %+ 1q + %2]
     movu            m2, [%1 %+ 2q + %2]
     movu            m3, [%1 %+ 3q + %2]
     movu            m4, [%1 %+ 4q + %2]
-    BASIS
+    DCT5_INTEGER
 %endmacro
 
 %macro STORE_COLUMN 1 ; k
@@ -629,13 +629,13 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endrep
 %endmacro
 
-%macro LOW_COLUMN 2 ; k, offset
-    BASIS_COLUMN   low, %2
+%macro LOWER_COLUMN 2 ; k, offset
+    DCT5_INTEGER_COLUMN lower, %2
     STORE_COLUMN    %1
 %endmacro
 
 %macro COLUMN 3 ; k, offset, has low parts, which are there already
-    BASIS_COLUMN  high, %2
+    DCT5_INTEGER_COLUMN upper, %2
 %if %3
     addps           m0, X(0, %1)
     addps           m1, X(1, %1)
@@ -643,7 +643,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m3, X(3, %1)
     addps           m4, X(4, %1)
 %endif
-    ROTATE
+    DCT5_ROTATION
     STORE_COLUMN    %1
 %endmacro
 
@@ -655,20 +655,20 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mov            %1 %+ 0q, [%1 %+ 0q]
 %endmacro
 
-; bliinds_columns(), and bliinds_rotate() of these and of the rows: leaves X()
+; bliinds_dct5_columns(), and bliinds_dct5_rotation_stage() of these and of the rows: leaves X()
 %macro DCT 1 ; has low parts
     mova            m7, [f_4]
-    mova            m8, [rotate_k0]
-    mova            m9, [rotate_e]
-    mova           m10, [rotate_h]
-    mova           m11, [rotate_c1]
-    mova           m12, [rotate_c3]
+    mova            m8, [dct5_k0]
+    mova            m9, [dct5_e]
+    mova           m10, [dct5_h]
+    mova           m11, [dct5_c1]
+    mova           m12, [dct5_c3]
 %if %1
-    LOW_COLUMN       0, 0
-    LOW_COLUMN       1, strideq
-    LOW_COLUMN       2, strideq * 2
-    LOW_COLUMN       3, stride3q
-    LOW_COLUMN       4, strideq * 4
+    LOWER_COLUMN     0, 0
+    LOWER_COLUMN     1, strideq
+    LOWER_COLUMN     2, strideq * 2
+    LOWER_COLUMN     3, stride3q
+    LOWER_COLUMN     4, strideq * 4
 %endif
     COLUMN           0, 0, %1
     COLUMN           1, strideq, %1
@@ -682,7 +682,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mova            m2, X(%%i, 2)
     mova            m3, X(%%i, 3)
     mova            m4, X(%%i, 4)
-    ROTATE
+    DCT5_ROTATION
     mova   X(%%i, 0), m0
     mova   X(%%i, 1), m1
     mova   X(%%i, 2), m2
@@ -754,13 +754,13 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     xorps          m13, m13
     xorps          m14, m14
     SET1_SQUARES
-    SET_VARIATION   m7
+    SET_FREQ_VARIATION m7
     SET2_SQUARES
-    SET_VARIATION   m8
+    SET_FREQ_VARIATION m8
     SET3_SQUARES
-    SET_VARIATION   m9
+    SET_FREQ_VARIATION m9
 
-    VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
+    FREQ_VARIATION  m0, m14, m10, f_1_24, f_1_23, m1
     movu [dstq + strideq * 4], m0
 
     ; the variance of the orientations
@@ -830,22 +830,22 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     RET
 %endmacro
 
-; void bliinds_block_row(float *dst, const float *const high[5],
-;                        const float *const low[5], ptrdiff_t stride, int nb_blocks)
+; void bliinds_block_row(float *dst, const float *const upper[5],
+;                        const float *const lower[5], ptrdiff_t stride, int nb_blocks)
 %macro BLOCK_ROW 2 ; name, macro that stores a block
 cglobal bliinds_%1_row, 5, 15, 16, -25 * mmsize, \
-        dst, high0, low0, stride, nb, high1, high2, high3, high4, \
-        low1, low2, low3, low4, stride3, t
-    LOAD_ROWS     high
+        dst, upper0, lower0, stride, nb, upper1, upper2, upper3, upper4, \
+        lower1, lower2, lower3, lower4, stride3, t
+    LOAD_ROWS    upper
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
-    test         low0q, low0q
-    jnz .low
-    BLOCKS          %2, 0, dstq, high0q, high1q, high2q, high3q, high4q
-.low:
-    LOAD_ROWS      low
-    BLOCKS          %2, 1, dstq, high0q, high1q, high2q, high3q, high4q, \
-                           low0q, low1q, low2q, low3q, low4q
+    test       lower0q, lower0q
+    jnz .lower
+    BLOCKS          %2, 0, dstq, upper0q, upper1q, upper2q, upper3q, upper4q
+.lower:
+    LOAD_ROWS    lower
+    BLOCKS          %2, 1, dstq, upper0q, upper1q, upper2q, upper3q, upper4q, \
+                           lower0q, lower1q, lower2q, lower3q, lower4q
 %endmacro
 
 ; bliinds_fixed() of half a vector of floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
@@ -961,10 +961,10 @@ cglobal bliinds_gamma_row, 3, 3, 16, rho, table, nb
     RET
 %endmacro
 
-; int bliinds_select(float *dst, uint64_t above[2], const float *value, int n,
+; int bliinds_select_range(float *dst, uint64_t above[2], const float *value, int n,
 ;                    const float range[2])
-%macro SELECT 0
-cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
+%macro SELECT_RANGE 0
+cglobal bliinds_select_range, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
     mova           m13, [fixed_unit]
     mova           m14, [integer_bits]
     vbroadcastss    m6, [rangeq]
@@ -1026,12 +1026,12 @@ EXPAND_ROW  8, pmovzxbd, byte
 EXPAND_ROW 16, pmovzxwd, word
 LOWPASS_ROW
 MOTION_ROW
-BASIS_ROW
+DCT5_ROW
 BLOCK_ROW block, BLOCK
 BLOCK_ROW  band, BAND_BLOCK
 SUM_ROWS
 GAMMA_ROW
-SELECT
+SELECT_RANGE
 %endmacro
 
 FOR_EACH_WIDTH BLIINDS_FUNCTIONS
