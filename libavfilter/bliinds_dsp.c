@@ -16,6 +16,15 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * C functions of BLIINDSDSPContext, exact sums over a level, and the 10 % percentile pooling.
+ *
+ * The pooling sums the k largest values of a statistic by radix selection. For large levels, a
+ * sample of the values first yields a narrow range around the k-th largest: values above the range
+ * are summed in one pass, and only those within it are sorted by digits.
+ */
+
 #include "config.h"
 #include "config_components.h"
 
@@ -28,7 +37,7 @@
 
 #include "bliinds_dsp.h"
 
-/// Size of the sample that tells about where the k-th largest of many values is.
+/// Size of the sample that estimates the k-th largest of many values.
 #define NB_SAMPLE 4096
 
 #define EXPAND_ROW(bits)                                                        \
@@ -36,7 +45,7 @@ static void expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,         
                                      int w, int down, int black, int up)        \
 {                                                                               \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
-    /* bits beyond the depth, which no valid frame has, would overflow */       \
+    /* bits beyond the depth, invalid in a frame, would overflow */             \
     const int mask = (1 << (BLIINDS_FRAC_BITS + 8 - up)) - 1;                   \
                                                                                 \
     for (int x = 0; x < w; x++)                                                 \
@@ -73,9 +82,10 @@ static void motion_row_c(uint64_t sum[2], int16_t *prev, const int32_t *line, in
     }
 }
 
+/// Apply the integer stage of the DCT along a row, to the upper or lower bits that part returns.
 static av_always_inline void dct5_part(float *restrict dst, ptrdiff_t stride,
-                                        const int32_t *restrict line, int nb_blocks,
-                                        float (*part)(int32_t))
+                                       const int32_t *restrict line, int nb_blocks,
+                                       float (*part)(int32_t))
 {
     for (int b = 0; b < nb_blocks; b++) {
         const int32_t *x = line + BLIINDS_STEP * b;
@@ -95,6 +105,7 @@ static void dct5_row_c(float *upper, float *lower, ptrdiff_t stride,
         dct5_part(lower, stride, line, nb_blocks, bliinds_lower_bits);
 }
 
+/// Gather the horizontal terms of block b from 5 rows, [row][term].
 static av_always_inline void load_block(float dst[5][5], const float *const src[5],
                                         ptrdiff_t stride, int b)
 {
@@ -103,10 +114,10 @@ static av_always_inline void load_block(float dst[5][5], const float *const src[
             dst[y][k] = src[y][k * stride + b];
 }
 
-/// Compiled for each of its calls, without the arithmetic of what is not stored.
+/// Inlined into each caller, so that the compiler drops the arithmetic of values not stored.
 static av_always_inline void compute_blocks(float *restrict dst, const float *const upper[5],
-                                    const float *const lower[5], ptrdiff_t stride,
-                                    int nb_blocks, int nb_rows, int has_lower)
+                                            const float *const lower[5], ptrdiff_t stride,
+                                            int nb_blocks, int nb_rows, int has_lower)
 {
     for (int b = 0; b < nb_blocks; b++) {
         BLIINDSBlock block;
@@ -189,12 +200,12 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->expand_row16 = expand_row16_c;
     dsp->lowpass_row  = lowpass_row_c;
     dsp->motion_row   = motion_row_c;
-    dsp->dct5_row    = dct5_row_c;
+    dsp->dct5_row     = dct5_row_c;
     dsp->block_row    = block_row_c;
     dsp->band_row     = band_row_c;
     dsp->sum_rows     = sum_rows_c;
     dsp->gamma_row    = gamma_row_c;
-    dsp->select_range       = select_range_c;
+    dsp->select_range = select_range_c;
 
 #if ARCH_X86 && HAVE_X86ASM && CONFIG_BLIINDS_FILTER
     ff_bliinds_dsp_init_x86(dsp);
@@ -230,7 +241,7 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
         memcpy(blocks->statistic[i] + first, value + (BLIINDS_ROW_STATISTIC + i) * stride,
                blocks->w * sizeof(*value));
 
-    // blocks straddle the grid in the same way every 8 blocks
+    // the grid class of a block repeats every 8 blocks
     for (int x = 0; x < BLIINDS_NB_LANES; x++) {
         const int grid_class = bliinds_is_straddling(y) || bliinds_is_straddling(x);
 
@@ -238,16 +249,18 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
         for (int i = 0; i < 3; i++)
             bliinds_sum_add(&sums->band[grid_class][i], sum[BLIINDS_ROW_BAND + i][x]);
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&sums->pooled[i].grid_class[grid_class], sum[BLIINDS_ROW_STATISTIC + i][x]);
+            bliinds_sum_add(&sums->pooled[i].by_class[grid_class], sum[BLIINDS_ROW_STATISTIC + i][x]);
     }
 }
 
 /**
- * Add the k largest of n values to a sum, by radix selection: non-negative floats
- * have the same order as their bits.
+ * Add the k largest of n values to a sum.
  *
- * @param value overwritten
- * @return the k-th largest
+ * Radix selection over the bits of the values, whose order is that of non-negative floats.
+ *
+ * @param value n values, at least 0; overwritten
+ * @param k     1..n
+ * @return the k-th largest value
  */
 static float sum_k_largest(BLIINDSSum *dst, float *value, int n, int k)
 {
@@ -264,7 +277,7 @@ static float sum_k_largest(BLIINDSSum *dst, float *value, int n, int k)
         while (hist[bin] < k)
             k -= hist[bin--];
 
-        // larger digits are among the k largest, equal ones go to the next digit
+        // values with a larger digit are among the k largest; equal digits go to the next pass
         for (int i = 0; i < n; i++) {
             unsigned v = av_float2int(value[i]) >> digit[d].shift & mask;
 
@@ -277,12 +290,12 @@ static float sum_k_largest(BLIINDSSum *dst, float *value, int n, int k)
     }
 
     fixed = bliinds_fixed(value[0]);
-    dst->integer    += k * (fixed >> 32);
+    dst->integer  += k * (fixed >> 32);
     dst->fraction += k * (fixed & UINT32_MAX);
     return value[0];
 }
 
-/// The k-th largest of a sample of values.
+/// Return the k-th largest of nb values that are sampled at equal distances from n values.
 static float sample_kth_largest(const float *value, int n, float *sample, int nb, int k)
 {
     BLIINDSSum unused = { 0 };
@@ -292,11 +305,11 @@ static float sample_kth_largest(const float *value, int n, float *sample, int nb
     return sum_k_largest(&unused, sample, nb, k);
 }
 
-/// Add the k largest of n values, of which few are looked at twice.
+/// Add the k largest of n values to a sum; a sample bounds the values that need radix selection.
 static void sum_k_largest_sampled(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
-                                float *value, int n, int k, float *selection)
+                                  float *value, int n, int k, float *selection)
 {
-    // expected rank of the k-th largest in the sample, and four standard deviations of it
+    // expected rank of the k-th largest value in the sample, and four standard deviations of it
     const int middle = (int64_t)NB_SAMPLE * k / n;
     const int margin = 4 * sqrtf(middle);
     const int max    = BLIINDS_SELECT_SIZE(n) - BLIINDS_SELECT_CHUNK;
@@ -311,12 +324,12 @@ static void sum_k_largest_sampled(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
         uint64_t above[2] = { 0 };
 
         nb += dsp->select_range(selection + nb, above, value + i,
-                          FFMIN(FFALIGN(n - i, BLIINDS_VECTOR), BLIINDS_SELECT_CHUNK), range);
+                                FFMIN(FFALIGN(n - i, BLIINDS_VECTOR), BLIINDS_SELECT_CHUNK), range);
         bliinds_sum_add(&sum, above[0]);
         nb_above += above[1];
     }
     if (nb <= max && k > nb_above && k <= nb_above + nb) {
-        dst->integer    += sum.integer;
+        dst->integer  += sum.integer;
         dst->fraction += sum.fraction;
         sum_k_largest(dst, selection, nb, k - nb_above);
     } else {
@@ -324,6 +337,7 @@ static void sum_k_largest_sampled(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
     }
 }
 
+/// Add the k smallest of n shapes to a sum, by their histogram.
 static void sum_k_smallest_shapes(BLIINDSSum *dst, const float *value, int n, int k)
 {
     unsigned hist[BLIINDS_GAMMA_FLAT + 1] = { 0 };
@@ -339,7 +353,7 @@ static void sum_k_smallest_shapes(BLIINDSSum *dst, const float *value, int n, in
 }
 
 void ff_bliinds_pool10(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                          const BLIINDSLevelBlocks *blocks, enum BLIINDSStatistic statistic)
+                       const BLIINDSLevelBlocks *blocks, enum BLIINDSStatistic statistic)
 {
     const int n = blocks->w * blocks->h, k = bliinds_nb_pooled10(n);
     float *value    = blocks->statistic[statistic];

@@ -16,6 +16,15 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Models of BLIINDS: the parser of model files, and the prediction of the score from the features.
+ *
+ * doc/model-format.md describes the format. A model is linear in the features, with up to
+ * BLIINDS_MAX_UNITS hidden units and an optional logistic link. The paper's probabilistic model
+ * (section V) is not implemented.
+ */
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -30,11 +39,13 @@
 
 #include "bliinds.h"
 
-/// Limits of the sigma of a frame, as factors of the sigma of the model.
+/// @name Limits of the sigma of a frame, as factors of the sigma of the model
+/// @{
 #define MIN_SIGMA 0.25
 #define MAX_SIGMA 4
+/// @}
 
-/// Whether a model uses a feature.
+/// Return nonzero if a model gives weight to a feature.
 static int uses(const BLIINDSModel *model, int feature)
 {
     for (int i = 0; i < model->nb_units; i++)
@@ -45,14 +56,14 @@ static int uses(const BLIINDSModel *model, int feature)
 
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
-    // the other features are computed from band energies, motion and the bitstream
+    // features outside of these two ranges need only band energies, motion or the bitstream
     for (int i = 0; i < BLIINDS_FEATURE_MOTION; i++)
         if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_GRID_PHASE_STAT) && uses(model, i))
             return 1;
     return 0;
 }
 
-/// Values of weight 0 are left out: they may be NAN.
+/// Add up weighted values; those of weight 0 are skipped, as they may be NAN.
 static double weighted_sum(double sum, const double weight[BLIINDS_NB_FEATURES],
                            const double value[BLIINDS_NB_FEATURES])
 {
@@ -88,38 +99,42 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
 
 // ---- parser of model files ----
 
-#define MAX_SIZE (1 << 20)      ///< bytes; a model of all features and units has 60 kB
+#define MAX_SIZE (1 << 20)      ///< bytes; a model with all features and units has 60 kB
 #define BLANKS   " \t\r"
 #define FEATURE  "the name of a feature"
 
-/// Largest magnitude of a number, so that scores stay finite.
+/// Largest magnitude of a number that keeps scores finite.
 #define MAX_NUMBER 1e100
 
-/// The text of models/vmaf1_est5.txt, which ffbuild/bin2c embeds with a terminating 0.
+/// Text of models/vmaf1_est5.txt, which ffbuild/bin2c embeds with a terminating 0.
 extern const unsigned char ff_vmaf1_est5_txt_data[];
 extern const unsigned int  ff_vmaf1_est5_txt_len;
 
+/// State of the parser of one model file.
 typedef struct Parser {
     void *logctx;
     const char *path;
     int line;
     char *next;                 ///< rest of the line, NULL at its end
-    int error;                  ///< set by the first error, the only one that is logged
+    int error;                  ///< AVERROR of the first error; later ones are not logged
 
-    BLIINDSModel *models;       ///< completed models, by basis
-    int is_open;                ///< a model has begun and not ended
-    BLIINDSModel model;
-    uint64_t seen[2];           ///< bit sets of the features in weight, and in sigma_weight
+    BLIINDSModel *models;       ///< completed models, by BLIINDSModelKind
+    int is_open;                ///< inside of a model: "end" has not been read
+    BLIINDSModel model;         ///< model being parsed
+    uint64_t seen[2];           ///< bit sets of the features read into weight and sigma_weight
 } Parser;
 
+/// Keyword that begins a line of a model.
 typedef struct Keyword {
     const char *name;
+    /// parse the values of the line into dst, the field at offset
     void (*parse)(Parser *p, void *dst, const struct Keyword *k);
-    size_t offset;              ///< offset of the value in a BLIINDSModel; 0: text is skipped
-    const char *choice[2];      ///< the words for 0 and 1
-    int is_positive;            ///< the number must be above 0
+    size_t offset;              ///< offset of the field in BLIINDSModel; 0: text is skipped
+    const char *choice[2];      ///< words for 0 and 1
+    int is_positive;            ///< require a number above 0
 } Keyword;
 
+/// Log an error with file and line, unless there was one before.
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 {
     va_list args;
@@ -134,10 +149,10 @@ static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 }
 
 /**
- * Read a word of the line.
+ * Read the next word of the line.
  *
- * @param needed name of the word for the error if there is none, NULL if it may be missing
- * @return the word, empty at the end of the line
+ * @param needed description of the word for the error message; NULL if it may be missing
+ * @return the word, or "" at the end of the line
  */
 static const char *next_word(Parser *p, const char *needed)
 {
@@ -148,13 +163,14 @@ static const char *next_word(Parser *p, const char *needed)
     return word ? word : "";
 }
 
+/// Read a finite number; return 0 after an error.
 static double next_number(Parser *p)
 {
     const char *word = next_word(p, "a number");
     double number = 0;
     int length = 0;
 
-    // does not depend on the locale, as strtod() does
+    // strtod() would depend on the locale
     if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number))
         fail(p, "'%s' is not a finite number.\n", word);
     else if (fabs(number) > MAX_NUMBER)
@@ -162,7 +178,7 @@ static double next_number(Parser *p)
     return number;
 }
 
-/// Read the weight of a feature. One more weight than there are features: the last is of "score".
+/// Read the weight of a feature. If nb_weights exceeds the number of features, the last is "score".
 static void next_weight(Parser *p, const char *name, double *weight, int nb_weights, uint64_t *seen)
 {
     int i = 0;
@@ -192,7 +208,7 @@ static void parse_name(Parser *p, void *dst, const Keyword *k)
     av_strlcpy(dst, word, sizeof(p->model.name));
 }
 
-/// Store the rest of the line, or skip it if it is only for the reader of the file.
+/// Store the rest of the line, or skip it if it is documentation only.
 static void parse_text(Parser *p, void *dst, const Keyword *k)
 {
     if (k->offset && p->next)
@@ -251,8 +267,8 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
         next_weight(p, word, unit->weight, BLIINDS_NB_FEATURES, &seen);
 }
 
-/// Check and store a complete model. The models of a file are for different frames, and share their
-/// name, range and direction.
+/// Check and store a complete model. The models of a file must differ in kind, and agree in name,
+/// range and direction.
 static void end_model(Parser *p, void *dst, const Keyword *k)
 {
     static const char *const frames_of_kind[] = {
@@ -287,7 +303,7 @@ static const Keyword keywords[] = {
     { "training",     parse_text },
     { "accuracy",     parse_text },
     { "licence",      parse_text },
-    { "frames",       parse_choice, OFFSET(for_flat),          { "all",    "flat" } },
+    { "frames",       parse_choice, OFFSET(for_flat),         { "all",    "flat" } },
     { "direction",    parse_choice, OFFSET(higher_is_better), { "lower",  "higher" } },
     { "link",         parse_choice, OFFSET(logistic),         { "linear", "logistic" } },
     { "range",        parse_range },
@@ -329,7 +345,7 @@ static void begin_model(Parser *p, const char *word)
 
 static void parse_file(Parser *p, char *text)
 {
-    // editors on Windows begin a file with the byte order mark of UTF-8
+    // some editors begin a file with the byte order mark of UTF-8
     av_strstart(text, "\xef\xbb\xbf", (const char **)&text);
     do {
         const char *word;

@@ -800,7 +800,7 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
         // shapes are whole numbers
         sum = warp_sum(sum) << (k == BLIINDS_GAMMA ? 32 : 0);
         if (lane == 0)
-            add_sum(c < 2 ? &sums->grid_class[c] : &sums->pooled10, sum >> 32, (uint32_t)sum);
+            add_sum(c < 2 ? &sums->by_class[c] : &sums->pooled10, sum >> 32, (uint32_t)sum);
     }
 }
 

@@ -154,7 +154,7 @@ static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *st
             const int shape = value[i], index = shape == BLIINDS_GAMMA_FLAT ?
                                                 BLIINDS_GAMMA_NONE : shape - BLIINDS_GAMMA_MIN;
 
-            bliinds_sum_add(&pooled->grid_class[block[i].gamma >> 31], bliinds_fixed(value[i]));
+            bliinds_sum_add(&pooled->by_class[block[i].gamma >> 31], bliinds_fixed(value[i]));
             if (k == BLIINDS_GAMMA)
                 block[i].gamma |= index;
             else
@@ -211,8 +211,8 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
         const int l = i / BLIINDS_NB_STATISTICS % BLIINDS_LEVELS, k = i % BLIINDS_NB_STATISTICS;
         const BLIINDSPooled *p = &got[frame][l].pooled[k], *e = &expected[frame][l].pooled[k];
 
-        CHECK(same_sum(p->pooled10, e->pooled10) && same_sum(p->grid_class[0], e->grid_class[0]) &&
-              same_sum(p->grid_class[1], e->grid_class[1]), "%dx%d, frame %d of %d, level %d, statistic %d\n",
+        CHECK(same_sum(p->pooled10, e->pooled10) && same_sum(p->by_class[0], e->by_class[0]) &&
+              same_sum(p->by_class[1], e->by_class[1]), "%dx%d, frame %d of %d, level %d, statistic %d\n",
               width, height, frame + 1, nb_frames, l + 1, k);
     }
     CHECK(!memcmp(state, zero, sizeof(state)), "%dx%d: the state is left\n", width, height);
