@@ -18,11 +18,14 @@
 
 /**
  * @file
- * No-reference quality by natural scene statistics in the DCT domain, on CUDA
- * frames
+ * BLIINDS on CUDA frames. vf_bliinds.c describes the method; the results are identical bit by bit.
  *
- * The twin of vf_bliinds.c, where the method is described: the same bits for the
- * same luma.
+ * The asynchronous queue (cuda/async.h) collects frames in batches of up to BLIINDS_MAX_BATCH.
+ * add_frame() fills in the kernel parameters of a frame, launch() enqueues the kernels of
+ * vf_bliinds_cuda.cu for a batch, and report() passes the sums that the GPU returns to
+ * ff_bliinds_score(). If a model needs only band energies, three kernels run: bliinds_bands_*,
+ * bliinds_motion and bliinds_bands_finish; else bliinds_blocks_*, bliinds_motion, bliinds_pool and
+ * bliinds_pool10.
  */
 
 #include "libavutil/mem.h"
@@ -37,7 +40,7 @@
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
-/// Frames are scored in batches while their data takes no more bytes than this.
+/// Maximum size in bytes of the data of a batch.
 #define MAX_BATCH_MEMORY (128 << 20)
 
 typedef struct BLIINDSCUDAContext {
@@ -45,17 +48,17 @@ typedef struct BLIINDSCUDAContext {
     BLIINDSContext common;
 
     CUfunction blocks_8, blocks_16, motion, pool, pool10;
-    CUfunction bands_8, bands_16, bands_finish;    ///< if the bands are enough
+    CUfunction bands_8, bands_16, bands_finish;     ///< kernels for bands only
     CUdeviceptr gamma_table;
-    CUdeviceptr state;                  ///< BLIINDSCUDAState
-    CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
-    CUdeviceptr motion_planes;                 ///< level 3 of the last frames, one more than of a batch
-    uint64_t nb_motion_planes;                 ///< frames that were put there
-    int width, height;                  ///< that the memory is made for
+    CUdeviceptr state;                  ///< BLIINDSCUDAState[BLIINDS_MAX_BATCH]
+    CUdeviceptr block_memory;           ///< blocks and lists of a batch, frame_size bytes per frame
+    CUdeviceptr motion_planes;          ///< ring of max_batch + 1 planes of level 3 motion samples
+    uint64_t nb_motion_planes;          ///< number of planes written so far
+    int width, height;                  ///< frame size that the buffers are allocated for
 
-    BLIINDSCUDAParams params;           ///< for width x height, and the batch
-    CUfunction blocks;                  ///< for the batch's format
-    int bands_only;                    ///< nothing else is asked of the batch
+    BLIINDSCUDAParams params;           ///< parameters for width x height and the current batch
+    CUfunction blocks;                  ///< tile kernel of the current batch
+    int bands_only;                     ///< the current batch needs band energies only
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -73,8 +76,8 @@ CUDA_QUEUE_PTX(vf_bliinds_cuda);
 CUDA_QUEUE_CHECK_PARAMS(BLIINDSCUDAParams);
 
 /**
- * SplitLevel the blocks to be pooled into chunks, as many as run at once; sums in 64
- * bits allow for BLIINDS_POOL_MAX of them in each.
+ * Set the number of blocks that a thread block pools, so that all thread blocks run at once if
+ * possible. Sums in 64 bits limit it to BLIINDS_POOL_MAX.
  *
  * @return number of chunks of a frame
  */
@@ -95,8 +98,8 @@ static int split_pool(BLIINDSCUDAContext *s)
 }
 
 /**
- * Thread blocks that share the tiles of each frame of a batch: as many as run at once, or more
- * where sums in 64 bits ask for it.
+ * Return the number of thread blocks that share the tiles of each frame of a batch: as many as run
+ * at once, or more if sums in 64 bits require it.
  */
 static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 {
@@ -105,10 +108,10 @@ static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 }
 
 /**
- * The size of a batch for which the thread blocks have the least to do for each
- * frame: all do as many tiles as the one that does most.
+ * Return the batch size with the shortest run time per frame. The thread block with the most tiles
+ * determines the run time.
  *
- * @param max largest that there is memory for
+ * @param max largest batch that fits in memory
  */
 static int best_batch(const BLIINDSCUDAContext *s, int max)
 {
@@ -125,6 +128,7 @@ static int best_batch(const BLIINDSCUDAContext *s, int max)
     return best;
 }
 
+/// Enqueue a kernel with the parameters of the batch.
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int threads)
 {
@@ -133,7 +137,7 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, 
     return ff_cuda_queue_launch(ctx, function, grid_x, grid_y, threads, 1, 0, &s->params);
 }
 
-/// Enqueue the kernels that pool the blocks of the batch.
+/// Enqueue the kernels that pool the statistics of the blocks of the batch.
 static int launch_pool(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -144,7 +148,7 @@ static int launch_pool(AVFilterContext *ctx)
                                          BLIINDS_POOL10_THREADS);
 }
 
-/// Enqueue the kernels of the batch.
+/// Enqueue all kernels of the batch.
 static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -154,21 +158,21 @@ static int launch(AVFilterContext *ctx)
 
     if (ret < 0 ||
         (ret = launch_kernel(ctx, s->motion,
-                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_PER_THREAD), nb,
-                             BLIINDS_MOTION_THREADS)) < 0)
+                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_PER_THREAD),
+                             nb, BLIINDS_MOTION_THREADS)) < 0)
         return ret;
     return s->bands_only ? launch_kernel(ctx, s->bands_finish, 1, nb, BLIINDS_FINISH_THREADS)
                           : launch_pool(ctx);
 }
 
-/// Where level 3 of a frame is kept until that of the next has been compared with it.
+/// Return the address of plane n in the ring of motion planes.
 static CUdeviceptr motion_plane(const BLIINDSCUDAContext *s, uint64_t n)
 {
     return s->motion_planes + n % (s->queue.max_batch + 1) * s->params.level[2].w *
            s->params.level[2].h * sizeof(int16_t);
 }
 
-/// Memory for the blocks of frames of a size.
+/// Allocate the buffers for a frame size, and set the parameters that depend on it.
 static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -219,7 +223,9 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     return 0;
 }
 
-/// Add a frame to the batch, if it is to be scored.
+/// Add a frame to the batch, after launching the batch if the frame needs other kernels or buffers.
+///
+/// @return 1 if the frame was added, 0 if it needs no sums, or a negative AVERROR
 static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -243,23 +249,24 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
         return ret;
 
     s->blocks       = blocks;
-    s->bands_only  = !f->needs_statistics;
+    s->bands_only   = !f->needs_statistics;
     s->params.down  = luma->shift;
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
     s->params.scale = scale;
     s->nb_motion_planes++;
     s->params.frame[s->queue.nb_batch] = (BLIINDSCUDAFrame){
-        .src    = ff_cuda_queue_plane(frame, 0),
-        .pitch  = frame->linesize[0],
-        .black  = luma->black,
-        .result = ff_cuda_queue_next_result(ctx),
-        .motion = motion_plane(s, s->nb_motion_planes),
+        .src         = ff_cuda_queue_plane(frame, 0),
+        .pitch       = frame->linesize[0],
+        .black       = luma->black,
+        .result      = ff_cuda_queue_next_result(ctx),
+        .motion      = motion_plane(s, s->nb_motion_planes),
         .prev_motion = f->has_prev ? motion_plane(s, s->nb_motion_planes - 1) : 0,
     };
     return 1;
 }
 
+/// Score a frame from the sums that the GPU has returned; result is NULL if it needs none.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -269,7 +276,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
            : ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result);
 }
 
-/// The table, and memory for frames of the input's size.
+/// Upload the table of the generalised Gaussian, and allocate buffers for the size of the input.
 static int setup(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -290,13 +297,13 @@ static int setup(AVFilterContext *ctx)
 }
 
 static const CUDAQueueKernel kernels[] = {
-    { "bliinds_blocks_8",  OFFSET(blocks_8)  },
-    { "bliinds_blocks_16", OFFSET(blocks_16) },
-    { "bliinds_motion",    OFFSET(motion)    },
-    { "bliinds_pool",      OFFSET(pool)      },
-    { "bliinds_pool10",    OFFSET(pool10)    },
-    { "bliinds_bands_8",   OFFSET(bands_8)   },
-    { "bliinds_bands_16",  OFFSET(bands_16)  },
+    { "bliinds_blocks_8",     OFFSET(blocks_8)     },
+    { "bliinds_blocks_16",    OFFSET(blocks_16)    },
+    { "bliinds_motion",       OFFSET(motion)       },
+    { "bliinds_pool",         OFFSET(pool)         },
+    { "bliinds_pool10",       OFFSET(pool10)       },
+    { "bliinds_bands_8",      OFFSET(bands_8)      },
+    { "bliinds_bands_16",     OFFSET(bands_16)     },
     { "bliinds_bands_finish", OFFSET(bands_finish) },
     { NULL }
 };

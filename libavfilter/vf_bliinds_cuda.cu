@@ -16,96 +16,116 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * CUDA kernels of BLIINDS: levels, block DCT and statistics, motion and percentile pooling of a
+ * batch of frames. bliinds_block.h has the arithmetic, vf_bliinds.c the method.
+ *
+ * Data flow: a tile kernel (bliinds_blocks_* or bliinds_bands_*) reads luma, computes the blocks of
+ * all three levels, and adds their band energies to BLIINDSCUDAState. bliinds_blocks_* also stores
+ * the statistics of each block and histograms of them. bliinds_motion compares level 3 with the
+ * previous frame. bliinds_pool sums the statistics over all blocks, and over those beyond the
+ * histogram bin that contains the 10 % threshold; it lists the values in that bin. bliinds_pool10
+ * selects the largest of these. The last kernel moves the sums to the result and clears the state.
+ * All sums are integers, so that the order of the atomic additions does not matter.
+ */
+
 #include "cuda/kernel.cuh"
 #include "vf_bliinds_cuda.h"
 
 /**
- * The statistics of all blocks of all levels of a batch of frames, in one
- * launch; blockIdx.y is the frame.
+ * @name Tile kernels: bliinds_blocks_8, _16 and bliinds_bands_8, _16
  *
- * A tile is 96x48 samples of luma: it owns 32x16 blocks of level 1, 16x8 of
- * level 2 and 8x4 of level 3. A thread block takes one tile after the other:
- * it loads the tile's samples with what its blocks reach beyond it, and makes
- * the tile's part of level 2, in shared memory. Then all warps have two turns:
- * eight have a row of 32 blocks of level 1 in each, and the other four, the upper
- * ones, the blocks of level 2 in one of them; in the first, three of these make
- * the tile's part of level 3, whose blocks the fourth has in the second; it stays in memory,
- * too, so that the next frame's can be compared with it. Coarse
- * histograms for the choice of the worst 10 % stay in shared memory over all
- * tiles. Where a model needs the bands alone, there are no statistics, no
- * histograms and no choice: ALL is false.
+ * Grid: (thread blocks per frame, frames). Block: BLIINDS_TILE_THREADS = 384 threads, 12 warps.
+ *
+ * A tile covers 96x48 luma samples: 32x16 blocks of level 1, 16x8 of level 2 and 8x4 of level 3. A
+ * thread block processes tiles blockIdx.x, blockIdx.x + gridDim.x, ..., rotated by frame. It loads
+ * the samples of a tile and its halo into shared memory, computes level 2 from them, and then works
+ * in two passes:
+ *
+ * - 8 warps compute a row of 32 blocks of level 1 per pass, one block per thread.
+ * - 4 warps, the coarse ones, compute levels 2 and 3. In pass 0 the first of them computes 32
+ *   blocks of level 2, and the other three compute the level 3 samples, also stored in global
+ *   memory as motion samples. In pass 1 the first computes the 32 blocks of level 3, the other three the
+ *   remaining 96 blocks of level 2.
+ *
+ * Shared memory: the tile at three levels (Tile), reused for the reduction of the sums; for
+ * bliinds_blocks_* also the histograms, kept over all tiles of a thread block. bliinds_bands_*
+ * computes no statistics and no histograms (ALL = false).
+ * @{
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
 #define COARSE_WARPS  4
 #define LEVEL1_WARPS (NB_WARPS - COARSE_WARPS)
 
-/// Rows of blocks of level 1 that a warp has, one in each turn; then level 2 takes one.
+/// Number of passes: each warp of level 1 computes one row of blocks per pass.
 #define NB_PASSES (BLIINDS_TILE_H / LEVEL1_WARPS)
 
 #define TILE_SAMPLES_X (BLIINDS_STEP * BLIINDS_TILE_W)
 #define TILE_SAMPLES_Y (BLIINDS_STEP * BLIINDS_TILE_H)
 
-/// @name Samples of each level that a tile has in memory; the first is HALO before it
+/// @name Size in samples of each level of a tile with its halo, which begins HALO samples before it
 /// @{
 #define HALO1 4
-#define W1 (TILE_SAMPLES_X + 12)                ///< 107 are needed, and one to load in fours
-#define H1 (TILE_SAMPLES_Y + 12)                ///< 11, and one so that warps load equally many
+#define W1 (TILE_SAMPLES_X + 12)                ///< 107 needed; a multiple of 4 for vector loads
+#define H1 (TILE_SAMPLES_Y + 12)                ///< 59 needed; a multiple of NB_WARPS
 #define HALO2 2
-#define W2 (2 * WARP_SIZE)                      ///< 53 are needed; lanes beyond store as well
-#define H2 (TILE_SAMPLES_Y / 2 + 6)             ///< 5, and one so that warps make equally many
+#define W2 (2 * WARP_SIZE)                      ///< 53 needed; surplus lanes store, too
+#define H2 (TILE_SAMPLES_Y / 2 + 6)             ///< 29 needed; a multiple of NB_WARPS / 2
 #define HALO3 1
-#define W3 (WARP_SIZE + 4)                      ///< 26; with 36, no more than two blocks share a bank
+#define W3 (WARP_SIZE + 4)                      ///< 26 needed; 36 limits bank conflicts to 2-way
 #define H3 (TILE_SAMPLES_Y / 4 + 2)
 /// @}
 
-/// Rows of level 1 that a warp loads, one of each NB_WARPS.
+/// Number of rows of level 1 that a warp loads, at a distance of NB_WARPS.
 #define ROWS1 (H1 / NB_WARPS)
 
-/// Level 2 is made by two warps side by side, in as many groups of rows.
+/// Two warps side by side compute HALF2 columns each of ROWS2 rows of level 2.
 #define HALF2 (TILE_SAMPLES_X / 4 + 3)
 #define ROWS2 (H2 / (NB_WARPS / 2))
 
-/// Rows of level 3 for each of the warps that make it; the last one has fewer.
+/// Number of rows of level 3 that each of three coarse warps computes; the last warp has fewer.
 #define ROWS3 ((H3 + COARSE_WARPS - 2) / (COARSE_WARPS - 1))
 
-/// The parts of level 2 or 3 of a tile, split for exact single precision.
+/// Level 2 or 3 of a tile; samples are split into upper and lower bits, exact in single precision.
 template<int W, int H> struct SplitLevel {
     float upper[H][W] __align__(8), lower[H][W] __align__(8);
 };
 
+/// Shared memory of a tile; T is the type of a luma sample.
 template<typename T> struct Tile {
-    T level1[H1 + 1][W1] __align__(8);          ///< as in memory; nothing uses the last row
+    T level1[H1 + 1][W1] __align__(8);          ///< stored samples; the last row is unused
     SplitLevel<W2, H2> level2;
     SplitLevel<W3, H3> level3;
 };
 
-/// Four samples as they lie in memory.
+/// Type of four adjacent stored samples.
 template<typename T> struct Word;
 template<> struct Word<uint8_t>  { typedef uint32_t type; };
 template<> struct Word<uint16_t> { typedef uint64_t type; };
 
-/// A frame's data, from the first frame's of the batch.
+/// Return the data of a frame of the batch, given those of the first frame.
 template<typename T>
 static DEVICE_INLINE T *frame_data(const BLIINDSCUDAParams &p, T *first, int frame)
 {
     return (T *)((uint8_t *)first + frame * p.frame_size);
 }
 
-/// Value of a sample of level 1, as in memory; bits beyond the depth do not count.
+/// Return the value of a stored sample; bits beyond the depth are masked.
 template<typename T>
 static DEVICE_INLINE int sample_value(const BLIINDSCUDAParams &p, T v)
 {
     return sizeof(T) == 1 ? v : v >> p.down & p.mask;
 }
 
-/// Black as it lies in memory.
+/// Return black as a stored sample.
 template<typename T>
 static DEVICE_INLINE T stored_black(const BLIINDSCUDAParams &p, const BLIINDSCUDAFrame &frame)
 {
     return frame.black << p.down;
 }
 
-/// Four samples of luma from (x, y) on, black where that is outside.
+/// Load four luma samples at (x, y); those outside of the frame are black.
 template<typename T>
 static DEVICE_INLINE typename Word<T>::type load_samples(const BLIINDSCUDAParams &p,
                                                          const uint8_t *src, T black,
@@ -123,15 +143,15 @@ static DEVICE_INLINE typename Word<T>::type load_samples(const BLIINDSCUDAParams
     return word;
 }
 
-/// A lane's samples of a tile: four of each of its warp's rows.
+/// Registers of a lane for the samples of a tile: four samples of each row of its warp.
 template<typename T> struct TileLoad {
     typename Word<T>::type word[ROWS1];
-    const uint8_t *src;             ///< of the first row
-    int x, y;
-    bool word_aligned;                     ///< each word is inside or outside as a whole: the same for all threads
+    const uint8_t *src;             ///< address of the first row
+    int x, y;                       ///< position in the frame; may be outside
+    bool word_aligned;              ///< no word crosses the frame edge; uniform in the thread block
 };
 
-/// Load a tile's samples; where words are partly inside, store_level1() does.
+/// Load the samples of a tile. If words cross the frame edge, store_level1() loads them instead.
 template<typename T>
 static DEVICE_INLINE void load_level1(TileLoad<T> &v, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
@@ -155,6 +175,7 @@ static DEVICE_INLINE void load_level1(TileLoad<T> &v, const BLIINDSCUDAParams &p
                     *(const W *)(v.src + i * NB_WARPS * frame.pitch) : black;
 }
 
+/// Store the loaded samples of a tile in shared memory.
 template<typename T>
 static DEVICE_INLINE void store_level1(Tile<T> &t, const TileLoad<T> &v, const BLIINDSCUDAParams &p,
                                        const BLIINDSCUDAFrame &frame)
@@ -178,13 +199,14 @@ static DEVICE_INLINE void store_level1(Tile<T> &t, const TileLoad<T> &v, const B
 }
 
 /**
- * bliinds_lowpass() of three samples as they lie in memory, and with black in it:
- * what is the same in all samples goes to the mean only, which is not used.
+ * Apply bliinds_lowpass() to three stored samples.
+ *
+ * Black is not subtracted: a constant offset changes only the mean of a block, which is not used.
  */
 static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
                                             uint8_t above, uint8_t middle, uint8_t below)
 {
-    // 32 bits are enough, with the factor 2^21 applied last
+    // the factor 2^21 is applied last, so that 32 bits are enough
     const int shift = BLIINDS_TAP_BITS - BLIINDS_FRAC_BITS, round = 1 << (shift - 1);
     const unsigned tap_middle = (1 << BLIINDS_TAP_BITS) - 2 * BLIINDS_TAP_SIDE;
 
@@ -199,8 +221,8 @@ static DEVICE_INLINE int32_t lowpass_stored(const BLIINDSCUDAParams &p,
 }
 
 /**
- * bliinds_lowpass() along a row: each lane has two samples, and the next lane's
- * first is its third.
+ * Apply bliinds_lowpass() along a row. Each lane holds two adjacent samples; the third is the first
+ * sample of the next lane.
  */
 static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
 {
@@ -208,39 +230,40 @@ static DEVICE_INLINE int32_t lowpass_row(int32_t first, int32_t second)
 }
 
 /**
- * A float this large has a last place of 2^-FRAC, so that its bits count in
- * such steps: an addition converts to and from integers below 2^22.
+ * Float so large that its last bit has the weight 2^-frac. Adding it converts between floats and
+ * integers below 2^22 without a conversion instruction.
  */
 #define STEPS(frac) (3.f * (1 << 22) / (1 << (frac)))
 #define UPPER_FRAC (BLIINDS_FRAC_BITS - BLIINDS_LOWER_BITS)
 
-/// Factor of what a tile has of bliinds_lower_bits()
+/// Unit of the lower bits in a tile, in 8-bit steps.
 #define LOWER_UNIT (1.f / (1 << BLIINDS_FRAC_BITS))
 
-/// bliinds_upper_bits() and, in units of LOWER_UNIT, bliinds_lower_bits().
+/// Store bliinds_upper_bits() of a sample, and bliinds_lower_bits() in units of LOWER_UNIT.
 template<int W, int H>
 static DEVICE_INLINE void store_sample(SplitLevel<W, H> &dst, int x, int y, int32_t v)
 {
     dst.upper[y][x] = bliinds_from_bits(bliinds_bits(STEPS(UPPER_FRAC)) + (v >> BLIINDS_LOWER_BITS)) -
-                     STEPS(UPPER_FRAC);
+                      STEPS(UPPER_FRAC);
     dst.lower[y][x]  = v & ((1 << BLIINDS_LOWER_BITS) - 1);
 }
 
-/// Two samples side by side.
+/// Two adjacent samples of a row.
 typedef struct SamplePair {
     int32_t first, second;
 } SamplePair;
 
-/// A sample, from what store_sample() has made of it.
+/// Return the sample that store_sample() has split.
 static DEVICE_INLINE int32_t join_bits(float upper, float lower)
 {
-    // the bits of what is added cancel in the sum of both parts
-    const float added_to_low  = 1 << 23;
-    const float added_to_high = STEPS(UPPER_FRAC) - 0x4b000000 * LOWER_UNIT;
+    // the bits of the addends cancel in the sum of both parts
+    const float lower_addend = 1 << 23;
+    const float upper_addend = STEPS(UPPER_FRAC) - 0x4b000000 * LOWER_UNIT;
 
-    return (bliinds_bits(upper + added_to_high) << BLIINDS_LOWER_BITS) + bliinds_bits(lower + added_to_low);
+    return (bliinds_bits(upper + upper_addend) << BLIINDS_LOWER_BITS) + bliinds_bits(lower + lower_addend);
 }
 
+/// Load two adjacent samples of level 2 or 3.
 template<int W, int H>
 static DEVICE_INLINE SamplePair load_pair(const SplitLevel<W, H> &src, int x, int y)
 {
@@ -250,20 +273,21 @@ static DEVICE_INLINE SamplePair load_pair(const SplitLevel<W, H> &src, int x, in
     return ret;
 }
 
+/// Compute level 2 of a tile from level 1, by all warps.
 template<typename T>
 static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       int black, int tx, int ty)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
     const int half = warp % 2, x = half * HALF2 + lane;
-    // lanes from HALF2 on have no sample: they write to columns behind all samples
+    // lanes from HALF2 on have no sample: they write to unused columns
     const int stored = lane < HALF2 ? x : HALF2 + half * (WARP_SIZE - HALF2) + lane;
     const int x1 = 2 * x < W1 - 1 ? 2 * x : W1 - 2;
     const int y0 = warp / 2 * ROWS2;
     const int left = tx * TILE_SAMPLES_X / 2 - HALO2, top = ty * TILE_SAMPLES_Y / 2 - HALO2;
     T src[2 * ROWS2 + 1][2];
 
-    // all loads come before the stores: else the compiler waits for each store, and loads again
+    // all loads precede the stores; otherwise the compiler reloads after each store
     UNROLL
     for (int i = 0; i < 2 * ROWS2 + 1; i++) {
         src[i][0] = t.level1[2 * y0 + i][x1];
@@ -277,7 +301,7 @@ static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
                      lowpass_row(lowpass_stored(p, above[0], middle[0], below[0]),
                                  lowpass_stored(p, above[1], middle[1], below[1])));
     }
-    // outside is black
+    // samples outside of the frame are black
     if (left >= 0 && top >= 0 && left + W2 <= p.level[1].w && top + H2 <= p.level[1].h)
         return;
 #pragma unroll 1
@@ -286,6 +310,7 @@ static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
             store_sample(t.level2, stored, y, black << p.up);
 }
 
+/// Compute level 3 of a tile from level 2, by the last three coarse warps, and its motion samples.
 template<typename T>
 static DEVICE_INLINE void lowpass_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
                                       const BLIINDSCUDAFrame &frame, int tx, int ty)
@@ -315,19 +340,18 @@ static DEVICE_INLINE void lowpass_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
 }
 
 /**
- * A thread's share of the sums of the bands. The first three are of all its blocks. The
- * others are of its blocks of level 1 that straddle the 8x8 grid; a thread that has levels
- * 2 and 3 keeps the sums of level 2 there.
+ * Number of band sums of a thread. The first three are over all its blocks. The other three are
+ * over its level 1 blocks that straddle the 8x8 grid, or, in a coarse warp, its level 2 blocks.
  */
 #define NB_SUMS 6
 
-/// Counts of the values of all blocks, for each level.
+/// Histograms of the statistics of all blocks of a thread block.
 typedef unsigned Histograms[BLIINDS_LEVELS][BLIINDS_NB_STATISTICS][BLIINDS_BINS];
 
-/// A block's statistics to memory, and to its level's histograms.
+/// Store the statistics of a block in global memory, and count them in the histograms of its level.
 static DEVICE_INLINE void store_statistics(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
-                                         unsigned hist[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
-                                         const BLIINDSBlock &block, bool straddles)
+                                           unsigned hist[BLIINDS_NB_STATISTICS][BLIINDS_BINS],
+                                           const BLIINDSBlock &block, bool straddles)
 {
     const int gamma = bliinds_gamma(p.gamma_table, block.rho);
     BLIINDSCUDABlock out;
@@ -344,11 +368,12 @@ static DEVICE_INLINE void store_statistics(const BLIINDSCUDAParams &p, BLIINDSCU
 }
 
 /**
- * One block of a tile: its statistics, and the sums.
+ * Compute a block, add its band variances to the sums, and, if ALL, store its statistics.
  *
- * @param dst   the level's first block in memory
- * @param hist the level's histograms
- * @param bx,by the block, which may be outside
+ * @param dst   first block of the level in global memory
+ * @param hist  histograms of the level, if ALL
+ * @param terms output of bliinds_dct5_columns()
+ * @param bx,by position of the block at its level; may be outside, then nothing is done
  */
 template<bool ALL>
 static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABlock *dst,
@@ -376,20 +401,20 @@ static DEVICE_INLINE void tile_block(const BLIINDSCUDAParams &p, BLIINDSCUDABloc
     }
 }
 
-/// bliinds_dct5_integer_stage() of a row's samples from src on.
+/// Apply bliinds_dct5_integer_stage() to five stored samples of level 1.
 template<typename T>
 static DEVICE_INLINE void dct5_row1(float dst[5], const BLIINDSCUDAParams &p, const T *src)
 {
     float x[5];
 
-    // black is not subtracted: it is in the mean only, which is not used
+    // black is not subtracted: it changes only the mean, which is not used
     UNROLL
     for (int i = 0; i < 5; i++)
         x[i] = sizeof(T) == 1 ? (float)src[i] : sample_value(p, src[i]) * p.scale;
     bliinds_dct5_integer_stage(dst, x[0], x[1], x[2], x[3], x[4]);
 }
 
-/// bliinds_dct5_columns() of the samples from src on.
+/// Apply the integer stage to the rows and columns of a block of upper or lower bits.
 static DEVICE_INLINE void split_dct5_columns(float dst[5][5], const float *src, int width)
 {
     float rows[BLIINDS_BLOCK][5];
@@ -401,10 +426,10 @@ static DEVICE_INLINE void split_dct5_columns(float dst[5][5], const float *src, 
 }
 
 /**
- * All blocks of a tile. Blocks of level 1 do not share the rows that they have in
- * common: that takes more registers than it is worth. The arithmetic is there
- * only once, so that it stays in the instruction cache whatever level each warp
- * is at.
+ * Compute all blocks of a tile.
+ *
+ * Blocks of level 1 do not share the DCT of common rows: that would cost more in registers than it
+ * saves. All levels share one copy of the arithmetic, which stays in the instruction cache.
  */
 template<typename T, bool ALL>
 static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
@@ -463,7 +488,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
     }
 }
 
-/// Add to a sum in device memory.
+/// Add to a sum in global memory.
 static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t integer, uint64_t fraction)
 {
     atomic_add64(&dst->integer, integer);
@@ -471,8 +496,8 @@ static DEVICE_INLINE void add_sum(BLIINDSSum *dst, uint64_t integer, uint64_t fr
 }
 
 /**
- * Add the threads' sums to those in device memory; a warp has a band of a class of level
- * 1, or of another level, where classes are not told apart.
+ * Add the band sums of all threads to those in global memory. Each warp reduces one band, of a grid
+ * class of level 1 or of level 2 or 3, which have no classes.
  */
 static DEVICE_INLINE void flush_sums(BLIINDSLevelSums dst[BLIINDS_LEVELS],
                                      const uint64_t sums[NB_SUMS],
@@ -504,7 +529,7 @@ static DEVICE_INLINE void flush_sums(BLIINDSLevelSums dst[BLIINDS_LEVELS],
     }
 }
 
-/// Set a thread block's histograms to 0.
+/// Clear the histograms of a thread block.
 static DEVICE_INLINE void clear_histograms(Histograms hist)
 {
     const int4 zero = { 0, 0, 0, 0 };
@@ -513,7 +538,7 @@ static DEVICE_INLINE void clear_histograms(Histograms hist)
         ((int4 *)hist)[i] = zero;
 }
 
-/// Add a thread block's histograms to those in device memory.
+/// Add the histograms of a thread block to those in global memory.
 static DEVICE_INLINE void flush_histograms(Histograms dst, const Histograms hist)
 {
     unsigned *total = &dst[0][0][0];
@@ -528,7 +553,9 @@ static DEVICE_INLINE void flush_histograms(Histograms dst, const Histograms hist
     }
 }
 
-/// @param hist the thread block's histograms, if ALL
+/// Process the tiles of a thread block: body of the tile kernels.
+///
+/// @param hist histograms of the thread block in shared memory, if ALL; else NULL
 template<typename T, bool ALL>
 static DEVICE_INLINE void process_tiles(const BLIINDSCUDAParams &p, Histograms hist)
 {
@@ -541,7 +568,7 @@ static DEVICE_INLINE void process_tiles(const BLIINDSCUDAParams &p, Histograms h
     BLIINDSCUDABlock *blocks = frame_data(p, p.blocks, blockIdx.y);
     uint64_t sums[NB_SUMS] = { 0, 0, 0, 0, 0, 0 };
     unsigned nb_flat = 0;
-    // the next frame's tiles begin where this one's end, so that thread blocks have equal shares
+    // equal shares: each frame starts at the thread block after the last one of the previous frame
     const int start = (blockIdx.x + blockIdx.y * (gridDim.x - p.nb_tiles % gridDim.x)) % gridDim.x;
     const int step_x = gridDim.x % p.nb_tiles_x, step_y = gridDim.x / p.nb_tiles_x;
     int tx = start % p.nb_tiles_x, ty = start / p.nb_tiles_x;
@@ -573,20 +600,19 @@ static DEVICE_INLINE void process_tiles(const BLIINDSCUDAParams &p, Histograms h
         atomic_add64(&state->sums[0].nb_flat, nb_flat);
 }
 
-/**
- * Where the worst of something end: how many of what is counted there still
- * belong to them.
- */
+/// @}
+
+/// Bin of a histogram that contains the k-th value.
 typedef struct Threshold {
-    int index;
-    unsigned remaining;
+    int index;                      ///< index of the bin
+    unsigned remaining;             ///< number of values in the bin that are among the first k
 } Threshold;
 
 /**
- * Find where the sum of NB counts, taken in the order of quality, reaches k;
- * by one warp.
+ * Find the bin in which the cumulative histogram reaches k. One warp executes it.
  *
- * @param smallest 1 if the smallest are the worst, 0 if the largest
+ * @param found    written by one lane
+ * @param smallest true to accumulate from the first bin, false from the last
  */
 template<int NB>
 static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t hist[NB],
@@ -608,8 +634,8 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t hist[N
         const int rank = lane * each + i;
 
         if (before < k && before + c[i] >= k) {
-            found->index = smallest ? rank : NB - 1 - rank;
-            found->remaining  = k - before;
+            found->index     = smallest ? rank : NB - 1 - rank;
+            found->remaining = k - before;
         }
         before += c[i];
     }
@@ -617,15 +643,15 @@ static DEVICE_INLINE void find_threshold(Threshold *found, const uint32_t hist[N
 
 #define POOL_WARPS (BLIINDS_POOL_THREADS / WARP_SIZE)
 #define TABLE_SIZE  1024
-#define TABLE_TRIES 8
+#define TABLE_TRIES 8               ///< slots probed before a value goes to the list
 
-/// Values and how often they came.
+/// Hash table of values with open addressing.
 typedef struct Table {
-    uint32_t bits[TABLE_SIZE];      ///< 0 where there is none
-    unsigned count[TABLE_SIZE];
+    uint32_t bits[TABLE_SIZE];      ///< bits of the value; 0 for an empty slot
+    unsigned count[TABLE_SIZE];     ///< number of blocks with the value
 } Table;
 
-/// What a thread block shares while it pools.
+/// Shared memory of bliinds_pool.
 typedef struct Pool {
     Threshold threshold[BLIINDS_NB_STATISTICS];
     union {
@@ -633,11 +659,11 @@ typedef struct Pool {
         uint64_t sums[BLIINDS_NB_STATISTICS][3][BLIINDS_POOL_THREADS];
     };
     uint32_t shape_hist[BLIINDS_SHAPES_PER_BIN];
-    unsigned nb_values[BLIINDS_NB_FLOATS];      ///< in the tables
-    unsigned first_listed[BLIINDS_NB_FLOATS];   ///< where they go in the lists
+    unsigned nb_values[BLIINDS_NB_FLOATS];      ///< number of values in each table
+    unsigned first_listed[BLIINDS_NB_FLOATS];   ///< next index for them in each list
 } Pool;
 
-/// Put a value in a list in device memory, if there is room.
+/// Store an entry of a list in global memory, unless the list is full.
 static DEVICE_INLINE void store_entry(const BLIINDSCUDAParams &p, int frame, int l, int k,
                                      unsigned i, uint32_t bits, unsigned count)
 {
@@ -647,7 +673,7 @@ static DEVICE_INLINE void store_entry(const BLIINDSCUDAParams &p, int frame, int
         frame_data(p, p.level[l].list[k], frame)[i] = listed;
 }
 
-/// Add a value to a table, or where that is full to a list.
+/// Count a value in a table, or append it to the list if no slot is free.
 static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
                                     int k, uint32_t bits)
 {
@@ -671,7 +697,7 @@ static DEVICE_INLINE void table_add(Pool &s, const BLIINDSCUDAParams &p, int fra
     store_entry(p, frame, l, k, atomic_add(&p.state[frame].nb_listed[l][k], 1), bits, 1);
 }
 
-/// Put a thread block's tables in the lists in device memory.
+/// Append the tables of a thread block to the lists in global memory.
 static DEVICE_INLINE void flush_tables(Pool &s, const BLIINDSCUDAParams &p, int frame, int l)
 {
     const int tid = threadIdx.x;
@@ -690,7 +716,7 @@ static DEVICE_INLINE void flush_tables(Pool &s, const BLIINDSCUDAParams &p, int 
     }
 }
 
-/// A thread's next blocks from i on, before end.
+/// Load the next blocks of a thread, starting at i; those from end on are not loaded.
 static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_PER_THREAD],
                                       const BLIINDSCUDABlock *blocks, int i, int end)
 {
@@ -701,16 +727,18 @@ static DEVICE_INLINE void load_blocks(BLIINDSCUDABlock dst[BLIINDS_POOL_PER_THRE
 }
 
 /**
- * Sums over a chunk of blocks of a level: over those clear of the 8x8 grid,
- * those straddling it, and those beyond the threshold's bin. Those of gamma are
- * sums of shapes.
+ * Sum the statistics over a chunk of the blocks of a level.
+ *
+ * Leaves in s.sums, for each thread and statistic, the sums over the blocks aligned with the 8x8
+ * grid, over those straddling it, and over the values beyond the threshold bin. The sums of gamma
+ * are in thousandths. Values in the threshold bin go to the lists, or to s.shape_hist for gamma.
  */
 static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int frame, int l,
                                      int start, int end)
 {
     const BLIINDSCUDABlock *blocks = frame_data(p, p.blocks, frame) + p.level[l].first;
     const int tid = threadIdx.x, threshold_bin = s.threshold[BLIINDS_GAMMA].index;
-    uint64_t sums[BLIINDS_NB_STATISTICS][3] = { { 0 } };    // all, straddling, worst
+    uint64_t sums[BLIINDS_NB_STATISTICS][3] = { { 0 } };    // all, straddling, beyond the bin
     uint32_t bin[BLIINDS_NB_FLOATS][2];
     BLIINDSCUDABlock next[BLIINDS_POOL_PER_THREAD];
 
@@ -718,14 +746,14 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
     for (int k = 0; k < BLIINDS_NB_FLOATS; k++) {
         bin[k][0] = bliinds_bin_start(k, s.threshold[k].index);
         bin[k][1] = bliinds_bin_start(k, s.threshold[k].index + 1);
-        bin[k][0] = bin[k][0] ? bin[k][0] : 1;          // zeros add nothing
+        bin[k][0] = bin[k][0] ? bin[k][0] : 1;          // zeros do not change the sum
     }
 
     load_blocks(next, blocks, start + tid, end);
 #pragma unroll 1
     for (int first = start + tid; first < end; first += BLIINDS_POOL_CHUNK) {
         BLIINDSCUDABlock block[BLIINDS_POOL_PER_THREAD];
-        unsigned listed = 0;                            // a bit for each statistic
+        unsigned listed = 0;                            // one bit per block and statistic
 
         UNROLL
         for (int i = 0; i < BLIINDS_POOL_PER_THREAD; i++)
@@ -737,7 +765,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
             const int index = block[i].gamma & 0x7fffffff;
             const int shape = bliinds_gamma_value(index);
 
-            // not a break, for which clang 14 would leave the loop, and the blocks in memory
+            // with a break, clang 14 would not unroll the loop and would keep the blocks in memory
             if (first + i * BLIINDS_POOL_THREADS >= end)
                 continue;
             UNROLL
@@ -782,7 +810,7 @@ static DEVICE_INLINE void pool_chunk(Pool &s, const BLIINDSCUDAParams &p, int fr
     }
 }
 
-/// Add what a thread block has pooled to the level's sums.
+/// Add the sums of a thread block to those of the level in global memory.
 static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int l)
 {
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
@@ -797,7 +825,7 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
         UNROLL
         for (int j = 0; j < POOL_WARPS; j++)
             sum += s.sums[k][c][j * WARP_SIZE + lane];
-        // shapes are whole numbers
+        // sums of shapes are integers
         sum = warp_sum(sum) << (k == BLIINDS_GAMMA ? 32 : 0);
         if (lane == 0)
             add_sum(c < 2 ? &sums->by_class[c] : &sums->pooled10, sum >> 32, (uint32_t)sum);
@@ -807,25 +835,25 @@ static DEVICE_INLINE void flush_pool(const Pool &s, BLIINDSCUDAState *state, int
 #define DIGIT_BITS (BLIINDS_BIN_BITS / 2)
 #define NB_DIGITS  (1 << DIGIT_BITS)
 #define POOL10_WARPS (BLIINDS_POOL10_THREADS / WARP_SIZE)
-#define POOL10_PER_THREAD  4                          ///< values that a thread has at once
+#define POOL10_PER_THREAD 4                     ///< values that a thread holds at a time
 #define POOL10_STEP  (POOL10_PER_THREAD * BLIINDS_POOL10_THREADS)
 
-/// What a thread block shares while it chooses.
+/// Shared memory of bliinds_pool10.
 typedef struct SelectShared {
     Threshold bin, digit;
     uint32_t hist[NB_DIGITS];
     uint64_t warp_sum[2][POOL10_WARPS];
 } SelectShared;
 
-/// Where the values in the bin of a threshold are to be found.
+/// Source of the values in the threshold bin of a statistic.
 typedef struct Values {
-    const BLIINDSCUDAValueCount *list;  ///< all of them or, if there was no room,
-    const BLIINDSCUDABlock *blocks; ///< these blocks have them among others
-    int nb;                         ///< number of either
+    const BLIINDSCUDAValueCount *list;  ///< list of the values; NULL if it has overflowed
+    const BLIINDSCUDABlock *blocks;     ///< all blocks of the level
+    int nb;                             ///< number of list entries, or of blocks without a list
     int statistic, bin;
 } Values;
 
-/// Bits of the next POOL10_PER_THREAD values of a thread, and how often they come.
+/// Load the next values of a thread with their counts; values outside of the bin have count 0.
 static DEVICE_INLINE void load_entries(BLIINDSCUDAValueCount value[POOL10_PER_THREAD],
                                       const Values &v, int first)
 {
@@ -845,24 +873,25 @@ static DEVICE_INLINE void load_entries(BLIINDSCUDAValueCount value[POOL10_PER_TH
     }
 }
 
-/// Add a value as often as it comes: 64 bits are too few for all the worst of a large frame.
+/// Add count times a value. Integer and fraction are separate: 64 bits could overflow.
 static DEVICE_INLINE void add_value(BLIINDSSum &sum, uint32_t bits, unsigned count)
 {
     const uint64_t fixed = bliinds_fixed(bliinds_from_bits(bits));
 
-    sum.integer    += count * (fixed >> 32);
+    sum.integer  += count * (fixed >> 32);
     sum.fraction += (uint64_t)count * (uint32_t)fixed;
 }
 
 /**
- * Sum of the need largest values in the bin of a threshold, by their digits.
+ * Sum the largest values in the threshold bin, by radix selection over digits of DIGIT_BITS bits.
  *
- * @return each thread's share
+ * @param remaining number of values to sum
+ * @return partial sum of each thread
  */
 static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, unsigned remaining)
 {
     const int tid = threadIdx.x;
-    const bool known = v.list && !bliinds_bin_is_open(v.bin);   // the upper bits
+    const bool known = v.list && !bliinds_bin_is_open(v.bin);   // upper bits are equal
     uint32_t mask   = known ? ~0u << BLIINDS_BIN_BITS : 0;
     uint32_t prefix = known ? v.list[0].bits & mask : 0;
     BLIINDSSum sum  = { 0, 0 };
@@ -871,7 +900,7 @@ static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, un
     load_entries(value, v, tid);
 #pragma unroll 1
     for (int shift = known ? DIGIT_BITS : 3 * DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
-        // zeros are not listed, but the first bin has as many as may be needed
+        // zeros are not listed: assume as many as needed in the first bin
         if (tid < NB_DIGITS)
             s.hist[tid] = tid == 0 && prefix == 0 && v.bin == 0 ? remaining : 0;
         __syncthreads();
@@ -906,7 +935,7 @@ static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, un
     return sum;
 }
 
-/// Each thread's share of what is needed of the threshold's bin of a statistic.
+/// Sum the values in the threshold bin that belong to the 10 %. @return partial sum of each thread
 static DEVICE_INLINE BLIINDSSum select_statistic(SelectShared &s, const BLIINDSCUDAParams &p,
                                                  int l, int statistic)
 {
@@ -926,8 +955,9 @@ static DEVICE_INLINE BLIINDSSum select_statistic(SelectShared &s, const BLIINDSC
     return sum_largest(s, v, s.bin.remaining);
 }
 
-/// The same of gamma, whose bins hold few shapes: they were counted.
-static DEVICE_INLINE BLIINDSSum select_gamma(const SelectShared &s, const uint32_t fine[BLIINDS_SHAPES_PER_BIN])
+/// Sum the shapes in the threshold bin that belong to the 10 %, from their histogram; by one warp.
+static DEVICE_INLINE BLIINDSSum select_gamma(const SelectShared &s,
+                                             const uint32_t shape_hist[BLIINDS_SHAPES_PER_BIN])
 {
     const int tid = threadIdx.x;
     BLIINDSSum sum = { 0, 0 };
@@ -935,14 +965,14 @@ static DEVICE_INLINE BLIINDSSum select_gamma(const SelectShared &s, const uint32
 
     if (tid >= WARP_SIZE)
         return sum;
-    count  = fine[tid];
+    count  = shape_hist[tid];
     before = warp_scan(count, tid) - count;
     take   = before < s.bin.remaining ? min(s.bin.remaining - before, count) : 0;
     sum.integer = (uint64_t)take * bliinds_gamma_value(s.bin.index * BLIINDS_SHAPES_PER_BIN + tid);
     return sum;
 }
 
-/// Sum over a thread block, in its first thread.
+/// Return the sum over a thread block in its first thread.
 static DEVICE_INLINE BLIINDSSum block_sum(SelectShared &s, BLIINDSSum sum)
 {
     const int tid = threadIdx.x;
@@ -961,7 +991,7 @@ static DEVICE_INLINE BLIINDSSum block_sum(SelectShared &s, BLIINDSSum sum)
     return sum;
 }
 
-/// Move the words of a struct from the state to the result, a thread each.
+/// Move a struct from the state to the result, one word per thread, and clear it in the state.
 template<typename T>
 static DEVICE_INLINE void move_result(T *dst, T *src)
 {
@@ -975,7 +1005,7 @@ static DEVICE_INLINE void move_result(T *dst, T *src)
 
 extern "C" {
 
-/// For samples of some bits; bliinds_bands is for the bands alone.
+/// Define the two tile kernels for samples stored in 8 or 16 bits.
 #define BLOCKS_KERNELS(bits)                                                        \
 __global__ void __launch_bounds__(BLIINDS_TILE_THREADS, BLIINDS_TILES_PER_SM)       \
 bliinds_blocks_##bits(BLIINDSCUDAParams p)                                          \
@@ -994,7 +1024,12 @@ bliinds_bands_##bits(BLIINDSCUDAParams p)                                       
 BLOCKS_KERNELS(8)
 BLOCKS_KERNELS(16)
 
-/// How level 3 differs from that of the frame before; blockIdx.y is the frame.
+/**
+ * Sum the differences of the level 3 motion samples from the previous frame.
+ *
+ * Grid: (thread blocks per frame, frames). Block: BLIINDS_MOTION_THREADS = 256 threads, each with
+ * about BLIINDS_MOTION_PER_THREAD samples at a distance of the grid size. No shared memory.
+ */
 __global__ void __launch_bounds__(BLIINDS_MOTION_THREADS)
 bliinds_motion(BLIINDSCUDAParams p)
 {
@@ -1019,7 +1054,11 @@ bliinds_motion(BLIINDSCUDAParams p)
     }
 }
 
-/// Writes the result of the bands alone, and leaves the state as it was; blockIdx.y is the frame.
+/**
+ * Move the band sums, nb_flat and the motion sums to the result, and clear the state.
+ *
+ * Grid: (1, frames). Block: BLIINDS_FINISH_THREADS = 64 threads, one word each. No shared memory.
+ */
 __global__ void __launch_bounds__(BLIINDS_FINISH_THREADS)
 bliinds_bands_finish(BLIINDSCUDAParams p)
 {
@@ -1033,18 +1072,21 @@ bliinds_bands_finish(BLIINDSCUDAParams p)
 }
 
 /**
- * Sums over all blocks, and over most of the worst 10 % of them; blockIdx.x is
- * the frame, blockIdx.y the chunk of blocks of one level.
+ * Sum the statistics over all blocks, and over those of the worst 10 % beyond the threshold bin.
  *
- * The histogram tells the bin in which the threshold of the worst lies: what is
- * beyond it is added, what is in it is listed.
+ * Grid: (frames, chunks of blocks of all levels). Block: BLIINDS_POOL_THREADS = 256 threads, 8
+ * warps; a thread block pools one chunk of pool_chunk blocks of one level. The first warps find the
+ * threshold bin of one statistic each.
+ *
+ * Shared memory: Pool, with hash tables of the values in the threshold bins, whose space the
+ * reduction of the sums reuses.
  */
 __global__ void __launch_bounds__(BLIINDS_POOL_THREADS, BLIINDS_POOLS_PER_SM)
 bliinds_pool(BLIINDSCUDAParams p)
 {
     __shared__ Pool s;
     const int frame = blockIdx.x, tid = threadIdx.x, warp = tid / WARP_SIZE;
-    // the last written first: those are still in the cache
+    // last written first: these blocks are still in the cache
     int chunk = gridDim.y - 1 - blockIdx.y, level, nb_blocks;
     BLIINDSCUDAState *state = p.state + frame;
 
@@ -1075,8 +1117,13 @@ bliinds_pool(BLIINDSCUDAParams p)
 }
 
 /**
- * The rest of the worst 10 %; blockIdx.y is the frame, blockIdx.x the level and
- * statistic. Writes the result and leaves the state as it was.
+ * Add the values in the threshold bin that belong to the worst 10 %, move the sums to the result,
+ * and clear the state.
+ *
+ * Grid: (levels x statistics, frames). Block: BLIINDS_POOL10_THREADS = 1024 threads, 32 warps, for
+ * one statistic of one level. The thread block of gamma also moves the other sums of its level.
+ *
+ * Shared memory: SelectShared, with the histogram of a digit and the sums of the warps.
  */
 __global__ void __launch_bounds__(BLIINDS_POOL10_THREADS)
 bliinds_pool10(BLIINDSCUDAParams p)
