@@ -57,10 +57,10 @@
  *   difference between the level 3 samples of this frame and the previous one. A typical value
  *   replaces them if the previous frame is unknown.
  * - 10 coded features from the metadata of the quantizer_metadata bitstream filter, NAN without
- *   it: log2 of the quantizer step (byte-weighted mean over the group of pictures so far, in units
- *   of an 8-bit sample); log2 of the I frame's bits per luma sample; log2 of the displayed over the
- *   coded size, clipped to 0..2; log2 of the chroma step over the luma step, as signalled; and six
- *   codec indicators, 1 for the codec of the frame and 0 otherwise. H.264 has no indicator.
+ *   it: log2 of the quantizer step in units of an 8-bit sample, as byte-weighted mean over the
+ *   group of pictures so far; log2 of the I frame's bits per luma sample; log2 of the displayed
+ *   over the coded size, clipped to 0..2; log2 of the chroma step over the luma step, as signalled;
+ *   and six codec indicators, 1 for the codec of the frame and 0 otherwise. H.264 has no indicator.
  */
 enum {
     BLIINDS_FEATURE_BAND            = 24,   ///< first band energy

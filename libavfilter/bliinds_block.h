@@ -51,8 +51,8 @@
 /**
  * Return a / b, correctly rounded.
  *
- * Newton's refinement as in the division operator, without its branch for operands near the limits
- * of the format.
+ * Newton's refinement as in the division operator, without its branch for very small or very large
+ * operands.
  *
  * @param a 0, or 2^-100..2^24
  * @param b 1e-8..2^24
@@ -105,8 +105,8 @@ SHARED_INLINE float bliinds_sub_4x(float a, float b)
 #define BLIINDS_STEP    3   ///< distance of neighbouring blocks in samples: they overlap by 2
 
 /**
- * Fraction bits of level samples, which are int32_t in units of 2^-21 of an 8-bit step: the most
- * that lets 32 bits hold the sum of two samples.
+ * Fraction bits of level samples, which are int32_t in units of 2^-21 of an 8-bit step. With one
+ * more bit, the sum of two samples could overflow.
  */
 #define BLIINDS_FRAC_BITS 21
 

@@ -93,8 +93,7 @@ typedef struct BLIINDSDSPContext {
      * Sum the differences of a row of level 3 from the previous frame, and store it for the next.
      *
      * @param sum  BLIINDSLevelSums.motion, added to
-     * @param prev bliinds_motion_sample() of the previous frame, w elements; overwritten with those
-     *             of this frame
+     * @param prev bliinds_motion_sample() of the previous frame, w elements; replaced by this frame
      * @param line level 3 samples, w elements
      */
     void (*motion_row)(uint64_t sum[2], int16_t *prev, const int32_t *line, int w);

@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Compare the assembly functions of BLIINDSDSPContext with C, bit by bit, and check what they leave
+ * unwritten.
+ */
+
 #include <math.h>
 #include <string.h>
 
@@ -29,22 +35,22 @@
 #define MAX_BLOCKS 96
 #define STRIDE     (MAX_BLOCKS + 5)
 #define MAX_VALUES FFMAX(BLIINDS_NB_ROWS * STRIDE, BLIINDS_SELECT_CHUNK)
-/// Row of samples with the one before, and what may be read or written behind it.
+/// Elements of a row of samples with one before, and the padding behind that functions may access.
 #define LINE       (1 + MAX_WIDTH + BLIINDS_ROW_PAD)
-/// What a function must leave alone.
+/// Value of elements that a function must not write.
 #define GUARD      0x5a5a5a5a
 
 static const int widths[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33,
     63, 64, 65, 96, 127, 130, 255, 256, MAX_WIDTH,
 };
-/// Rows of blocks are whole vectors.
+/// Lengths of rows of blocks: multiples of BLIINDS_VECTOR.
 static const int nb_blocks[] = { 16, 32, 48, MAX_BLOCKS };
 
-/// Pictures whose rows, and what is made of them, meet the corners of the arithmetic.
+/// Picture contents; their statistics include corner cases of the arithmetic.
 enum { RANDOM, FLAT, BRIGHT, ROWS, COLUMNS, SUM, CHECKER, DOT, FAINT, NB_CONTENTS };
 
-/// Value of a sample of the given number of bits.
+/// Return a sample of the given bit depth.
 static int content_value(int content, int bits, int x, int y)
 {
     const int max = (1 << bits) - 1;
@@ -62,7 +68,7 @@ static int content_value(int content, int bits, int x, int y)
     }
 }
 
-/// A row of level samples; 0 beyond its ends.
+/// Fill a row with w level samples; samples beyond its ends are 0.
 static void fill_line(int32_t *line, int w, int y, int content, int bits)
 {
     for (int x = 0; x < LINE; x++)
@@ -70,7 +76,7 @@ static void fill_line(int32_t *line, int w, int y, int content, int bits)
                   content_value(content, bits, x - 1, y) * (1 << (BLIINDS_FRAC_BITS + 8 - bits));
 }
 
-/// What is made by C, and by assembly, which leaves the rest alone.
+/// Output of the C function and of the assembly function.
 static union {
     DECLARE_ALIGNED_32(int32_t, i)[MAX_VALUES + 1];
     float f[MAX_VALUES + 1];
@@ -80,10 +86,10 @@ static DECLARE_ALIGNED_32(uint16_t, src16)[MAX_WIDTH];
 static DECLARE_ALIGNED_32(int32_t,  line)[5][LINE];
 static DECLARE_ALIGNED_32(float,    value)[MAX_VALUES];
 
-/// What a function is called with.
+/// Content and bit depth of the current call, for messages.
 static int content, bits;
 
-/// The same in n elements of each row, and what is behind those that may be written is as it was.
+/// Compare n elements of each row, and check that element end of the assembly output is unwritten.
 static void compare(int nb_rows, int stride, int n, int end)
 {
     for (int i = 0; i < nb_rows; i++) {
@@ -95,6 +101,7 @@ static void compare(int nb_rows, int stride, int n, int end)
     }
 }
 
+/// Fill both outputs with GUARD.
 static void reset_dst(void)
 {
     memset(dst, GUARD & 0xff, sizeof(dst));
@@ -145,7 +152,7 @@ static void check_lowpass(const BLIINDSDSPContext *dsp)
 
             for (int y = 0; y < 3; y++)
                 fill_line(line[y], w, y, content, bits);
-            if (i & 1) // the last row may be outside of the picture
+            if (i & 1) // as if the last row were outside of the picture
                 memset(line[2], 0, sizeof(line[2]));
             reset_dst();
             call_ref(dst[0].i, line[0] + 1, line[1] + 1, line[2] + 1, w);
@@ -173,10 +180,10 @@ static void check_motion(const BLIINDSDSPContext *dsp)
             reset_dst();
             fill_line(line[0], w, 0, content, bits);
             for (int x = 0; x < w; x++) {
-                // black is 0 or 16: the largest of all differences are among these
+                // black of 0 or 16 gives the largest differences
                 line[0][1 + x] -= (i & 1) * (16 << BLIINDS_FRAC_BITS);
                 prev0[x] = prev1[x] = (i & 2 ? rnd() % (271 << BLIINDS_MOTION_FRAC_BITS) : 0) -
-                                          (16 << BLIINDS_MOTION_FRAC_BITS);
+                                       (16 << BLIINDS_MOTION_FRAC_BITS);
             }
             call_ref(sum0, prev0, line[0] + 1, w);
             call_new(sum1, prev1, line[0] + 1, w);
@@ -200,7 +207,7 @@ static void check_dct5(const BLIINDSDSPContext *dsp)
         for (int i = 0; i < 2 * FF_ARRAY_ELEMS(nb_blocks); i++) {
             const int nb = nb_blocks[i / 2], has_lower = i & 1;
 
-            // up to 16 bits have no low part
+            // samples of up to 16 bits have no lower bits
             bits = has_lower ? 27 : 16;
             fill_line(line[0], FFMIN(3 * nb, MAX_WIDTH), 3, content, bits);
             reset_dst();
@@ -218,7 +225,7 @@ static void check_block(const BLIINDSDSPContext *dsp, int bands_only)
     static const int depth[] = { 8, 27, 10, 16, 21, 29 };
     LOCAL_ALIGNED_32(float, dct5, [10], [5 * STRIDE]);
     const float *const upper[] = { dct5[0], dct5[1], dct5[2], dct5[3], dct5[4] };
-    const float *const lower[]  = { dct5[5], dct5[6], dct5[7], dct5[8], dct5[9] };
+    const float *const lower[] = { dct5[5], dct5[6], dct5[7], dct5[8], dct5[9] };
 
     declare_func(void, float *dst, const float *const upper[5],
                  const float *const lower[5], ptrdiff_t stride, int nb_blocks);
@@ -233,7 +240,7 @@ static void check_block(const BLIINDSDSPContext *dsp, int bands_only)
             bits = depth[i % 6];
             for (int y = 0; y < 5; y++) {
                 fill_line(line[y], FFMIN(3 * nb, MAX_WIDTH) - i % 3, y, content, bits);
-                if (i % 7 == 6 && y > 2) // the bottom of a picture
+                if (i % 7 == 6 && y > 2) // as at the bottom of a picture
                     memset(line[y], 0, sizeof(line[y]));
                 dsp->dct5_row(dct5[y], has_lower ? dct5[y + 5] : NULL, STRIDE, line[y], nb);
             }
@@ -248,7 +255,7 @@ static void check_block(const BLIINDSDSPContext *dsp, int bands_only)
     bench_new(dst[1].f, upper, lower, STRIDE, 80);
 }
 
-/// A rho on a shape's, or right beside it, below all of them or above.
+/// Return a rho of the table or its float neighbour, a random one, or one below the table.
 static float rho_value(const float *table)
 {
     const int j = rnd() % BLIINDS_GAMMA_NB;
@@ -263,13 +270,13 @@ static float rho_value(const float *table)
     }
 }
 
-/// Values at the corners of what block_row() may give, and any others.
+/// Return a random value of block_row(), or a corner case.
 static float value_to_sum(void)
 {
     switch (rnd() % 6) {
     case 0:  return 0;
     case 1:  return nextafterf(1 << 19, 0);
-    case 2:  return ldexpf(1 + 2 * (rnd() & 0x7fffff), -56); // below and about the unit of the sums
+    case 2:  return ldexpf(1 + 2 * (rnd() & 0x7fffff), -56); // below and near the unit of the sums
     case 3:  return BLIINDS_SUB_MAX;
     default: return ldexpf(rnd(), -13 - (int)(rnd() % 60));
     }
