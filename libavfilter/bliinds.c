@@ -263,7 +263,7 @@ int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame 
 // ---- features ----
 
 /// Convert a sum to double with one rounding, however the value is split into integer and fraction.
-static double sum_to_double(BLIINDSSum sum)
+static double to_double(BLIINDSSum sum)
 {
     return sum.integer + (sum.fraction >> 32) + (uint32_t)sum.fraction * 0x1p-32;
 }
@@ -283,9 +283,9 @@ static double mean(double sum, int statistic, double n)
 static void grid_class_means(double dst[7], const BLIINDSLevelSums *level, int grid_class, int n)
 {
     for (int b = 0; b < 3; b++)
-        dst[b] = log2(sum_to_double(level->band[grid_class][b]) / n + 0.1);
+        dst[b] = log2(to_double(level->band[grid_class][b]) / n + 0.1);
     for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-        dst[3 + feature_index[i]] = mean(sum_to_double(level->pooled[i].by_class[grid_class]), i, n);
+        dst[3 + feature_index[i]] = mean(to_double(level->pooled[i].by_class[grid_class]), i, n);
 }
 
 /// Return 1 if a frame hardly differs from the previous one, see STILL_DIVISOR; else 0.
@@ -322,14 +322,12 @@ void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *
             const BLIINDSPooled *pooled = &sums[l].pooled[i];
             double *feature = dst + 2 * (BLIINDS_NB_STATISTICS * l + feature_index[i]);
 
-            feature[0] = mean(sum_to_double(pooled->by_class[0]) +
-                              sum_to_double(pooled->by_class[1]), i, n);
-            feature[1] = mean(sum_to_double(pooled->pooled10), i, bliinds_nb_pooled10(n));
+            feature[0] = mean(to_double(pooled->by_class[0]) + to_double(pooled->by_class[1]), i, n);
+            feature[1] = mean(to_double(pooled->pooled10), i, bliinds_nb_pooled10(n));
         }
         for (int b = 0; b < 3; b++)
             dst[BLIINDS_FEATURE_BAND + 3 * l + b] =
-                log2((sum_to_double(sums[l].band[0][b]) +
-                      sum_to_double(sums[l].band[1][b])) / n + 0.1);
+                log2((to_double(sums[l].band[0][b]) + to_double(sums[l].band[1][b])) / n + 0.1);
     }
     // no division by 0: the smallest frame has blocks of both classes
     grid_class_means(aligned, &sums[0], 0, nb_aligned);

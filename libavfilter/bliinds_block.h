@@ -217,8 +217,7 @@ SHARED_INLINE void bliinds_dct5_rotation_stage(float dst[5], const float src[5])
 }
 
 /// Return the sample variance (divisor n - 1) from sums; clipped to 0 against rounding errors.
-SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
-                                     float inv_n1)
+SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n, float inv_n1)
 {
     float v = (sum_sq - sum * sum * inv_n) * inv_n1;
 
@@ -226,8 +225,7 @@ SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
 }
 
 /// Return the coefficient of frequency variation, standard deviation over mean of n magnitudes.
-SHARED_INLINE float bliinds_freq_variation(float sum_sq, float sum, float inv_n,
-                                           float inv_n1)
+SHARED_INLINE float bliinds_freq_variation(float sum_sq, float sum, float inv_n, float inv_n1)
 {
     return bliinds_div(bliinds_sqrt(bliinds_variance(sum_sq, sum, inv_n, inv_n1)),
                        sum * inv_n + 1e-7f);

@@ -326,8 +326,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 
     if (ret >= 0)
         ret = ff_luma_check_frame(ctx, 0, frame);
-    if (ret >= 0 &&
-        (ret = ff_bliinds_frame_init(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
+    if (ret >= 0 && (ret = ff_bliinds_frame_init(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {
         av_frame_free(&frame);

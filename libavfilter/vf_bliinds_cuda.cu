@@ -331,8 +331,7 @@ static DEVICE_INLINE void lowpass_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
         int32_t v = lowpass_row(bliinds_lowpass(above.first,  middle.first,  below.first),
                                 bliinds_lowpass(above.second, middle.second, below.second));
 
-        store_sample(t.level3, x, y,
-                     inside && (unsigned)(top + y) < p.level[2].h ? v : black);
+        store_sample(t.level3, x, y, inside && (unsigned)(top + y) < p.level[2].h ? v : black);
         if (owned && y >= HALO3 && y < HALO3 + TILE_SAMPLES_Y / 4 && top + y < p.level[2].h)
             frame.motion[(top + y) * p.level[2].w + left] = bliinds_motion_sample(v - black);
         above = below;
@@ -910,8 +909,7 @@ static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, un
             UNROLL
             for (int i = 0; i < POOL10_PER_THREAD; i++)
                 if (value[i].count && (value[i].bits & mask) == prefix)
-                    atomic_add(&s.hist[value[i].bits >> shift & (NB_DIGITS - 1)],
-                               value[i].count);
+                    atomic_add(&s.hist[value[i].bits >> shift & (NB_DIGITS - 1)], value[i].count);
         }
         __syncthreads();
         if (tid < WARP_SIZE)

@@ -87,9 +87,8 @@ SHARED_INLINE uint32_t bliinds_bits(float x)
 /// Return the float with the given bits.
 SHARED_INLINE float bliinds_from_bits(uint32_t x)
 {
-    union { uint32_t i; float f; } u;
+    union { uint32_t i; float f; } u = { x };
 
-    u.i = x;
     return u.f;
 }
 
