@@ -239,8 +239,8 @@ int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame 
                       dst->luma.height == s->next_height;
     unknown = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
     if (unknown && !s->warned_unknown_codec++)
-        av_log(ctx, AV_LOG_WARNING, "The model does not know the codec '%s'; its frames are handled "
-               "as if they had no keys of quantizer_metadata%s.\n", unknown,
+        av_log(ctx, AV_LOG_WARNING, "The model does not support the codec '%s': its frames are "
+               "handled like frames without quantizer_metadata%s.\n", unknown,
                s->model_name ? "" : " and get no score");
     // fall back to the pixel model, which may be empty, if a bitstream model or a feature is missing
     dst->kind = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_FLAT].name[0] ?
@@ -421,9 +421,9 @@ int ff_bliinds_score(BLIINDSContext *s, AVFilterContext *ctx, AVFrame *frame,
         s->metric[METRIC_SIGMA].uncertain_above = s->sigma_p80 / ++s->nb_valid;
     }
     if (valid && withheld && !s->warned_unknown_codec && !s->warned_withheld++)
-        av_log(ctx, AV_LOG_WARNING, "Frames without the keys of quantizer_metadata get no score: "
-               "put '-bsf:v quantizer_metadata' before -i. A rough one, by the pixels alone, is "
-               "given with model=%s.\n", model->name);
+        av_log(ctx, AV_LOG_WARNING, "Frames without quantizer_metadata get no score: put "
+               "'-bsf:v quantizer_metadata' before -i, or set model=%s for a rough score from "
+               "pixels only.\n", model->name);
     s->log.nb_reported = s->features ? s->log.nb_metrics :
                          NB_METRICS + (withheld ? BLIINDS_FEATURE_BAND : 0);
     if (s->side_data && (ret = set_side_data(s, frame, value)) < 0 ||

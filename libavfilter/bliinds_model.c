@@ -174,7 +174,7 @@ static double next_number(Parser *p)
     if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number))
         fail(p, "'%s' is not a finite number.\n", word);
     else if (fabs(number) > MAX_NUMBER)
-        fail(p, "'%s' is beyond %g: scores would not be finite.\n", word, MAX_NUMBER);
+        fail(p, "'%s' is out of range: the magnitude must not exceed %g.\n", word, MAX_NUMBER);
     return number;
 }
 
@@ -187,11 +187,11 @@ static void next_weight(Parser *p, const char *name, double *weight, int nb_weig
            strcmp(name, i < BLIINDS_NB_FEATURES ? ff_bliinds_feature_name[i] : "score"))
         i++;
     if (i == nb_weights) {
-        fail(p, "there is no feature '%s'.\n", name);
+        fail(p, "unknown feature '%s'.\n", name);
         return;
     }
     if (*seen >> i & 1)
-        fail(p, "a second weight of %s.\n", name);
+        fail(p, "duplicate weight of %s.\n", name);
     *seen |= UINT64_C(1) << i;
     weight[i] = next_number(p);
 }
@@ -203,7 +203,7 @@ static void parse_name(Parser *p, void *dst, const Keyword *k)
     const char *word = next_word(p, "the name");
 
     if (word[strspn(word, allowed)] || strlen(word) >= sizeof(p->model.name))
-        fail(p, "the name may have up to %d letters, digits and '._-'.\n",
+        fail(p, "invalid name: use up to %d letters, digits and '._-'.\n",
              (int)sizeof(p->model.name) - 1);
     av_strlcpy(dst, word, sizeof(p->model.name));
 }
@@ -223,7 +223,7 @@ static void parse_choice(Parser *p, void *dst, const Keyword *k)
 
     *choice = !strcmp(word, k->choice[1]);
     if (!*choice && strcmp(word, k->choice[0]))
-        fail(p, "'%s' or '%s' is expected.\n", k->choice[0], k->choice[1]);
+        fail(p, "expected '%s' or '%s'.\n", k->choice[0], k->choice[1]);
 }
 
 static void parse_number(Parser *p, void *dst, const Keyword *k)
@@ -232,7 +232,7 @@ static void parse_number(Parser *p, void *dst, const Keyword *k)
 
     *number = next_number(p);
     if (k->is_positive && *number <= 0)
-        fail(p, "a number above 0 is expected.\n");
+        fail(p, "expected a number above 0.\n");
 }
 
 static void parse_range(Parser *p, void *dst, const Keyword *k)
@@ -240,7 +240,7 @@ static void parse_range(Parser *p, void *dst, const Keyword *k)
     p->model.min = next_number(p);
     p->model.max = next_number(p);
     if (p->model.min >= p->model.max)
-        fail(p, "the range ends before it begins.\n");
+        fail(p, "empty range: the lowest score must be below the highest.\n");
 }
 
 static void parse_weight(Parser *p, void *dst, const Keyword *k)
@@ -257,7 +257,7 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
     uint64_t seen = 0;
 
     if (p->model.nb_units == BLIINDS_MAX_UNITS) {
-        fail(p, "a model may have up to %d units.\n", BLIINDS_MAX_UNITS);
+        fail(p, "too many hidden units: a model may have up to %d.\n", BLIINDS_MAX_UNITS);
         return;
     }
     unit += p->model.nb_units++;
@@ -272,7 +272,7 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
 static void end_model(Parser *p, void *dst, const Keyword *k)
 {
     static const char *const frames_of_kind[] = {
-        "frames without the numbers of the bitstream", "frames with them", "flat frames"
+        "frames without coded features", "frames with coded features", "flat frames"
     };
     const BLIINDSModel *m = &p->model;
     enum BLIINDSModelKind kind = BLIINDS_PIXELS;
@@ -281,17 +281,18 @@ static void end_model(Parser *p, void *dst, const Keyword *k)
         if (uses(m, i))
             kind = m->for_flat ? BLIINDS_FLAT : BLIINDS_BITSTREAM;
     if (!m->name[0] || m->min >= m->max || m->higher_is_better < 0)
-        fail(p, "there is no '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
+        fail(p, "missing keyword '%s'.\n",
+             !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
     if (isnan(m->constant) || !p->seen[0])
-        fail(p, "there is no constant, or no weight.\n");
+        fail(p, "a model needs a constant and at least one weight.\n");
     if (m->for_flat && kind != BLIINDS_FLAT)
-        fail(p, "a model for flat frames needs the weight of a coded feature.\n");
+        fail(p, "a model for flat frames needs a weight for a coded feature.\n");
     if (p->models[kind].name[0])
-        fail(p, "a second model for %s.\n", frames_of_kind[kind]);
+        fail(p, "duplicate model for %s.\n", frames_of_kind[kind]);
     for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_MODELS; o++)
         if (o->name[0] && (strcmp(o->name, m->name) || o->min != m->min || o->max != m->max ||
                            o->higher_is_better != m->higher_is_better))
-            fail(p, "name, range and direction must be those of the model before.\n");
+            fail(p, "name, range and direction must equal those of the previous model.\n");
     p->models[kind] = *m;
     p->is_open = 0;
 }
@@ -335,12 +336,12 @@ static void begin_model(Parser *p, const char *word)
         .constant = NAN, .higher_is_better = -1, .sigma = NAN, .sigma_p80 = NAN
     };
     if (p->line > 1 && strcmp(word, "bliinds-model"))
-        fail(p, "nothing but another model may follow 'end'.\n");
+        fail(p, "unexpected text after 'end': only another model may follow.\n");
     else if (strcmp(word, "bliinds-model") || !*(word = next_word(p, NULL)))
-        fail(p, "not a model: it should begin with 'bliinds-model 1'. "
-             "tools/bliinds-convert-release makes one of a copy of the published release.\n");
+        fail(p, "not a model file: the first line must be 'bliinds-model 1'. To convert a copy "
+             "of the published release, use tools/bliinds-convert-release.\n");
     else if (strcmp(word, "1"))
-        fail(p, "version %s of the format is not supported, only 1.\n", word);
+        fail(p, "unsupported format version %s: only version 1 is supported.\n", word);
 }
 
 static void parse_file(Parser *p, char *text)
@@ -364,10 +365,10 @@ static void parse_file(Parser *p, char *text)
             begin_model(p, word);
         word = next_word(p, NULL);
         if (*word)
-            fail(p, "'%s' is too much on this line.\n", word);
+            fail(p, "unexpected '%s' at the end of the line.\n", word);
     } while (*text && !p->error);
     if (p->is_open)
-        fail(p, "the file ends before its 'end' line: it is cut off.\n");
+        fail(p, "the file is truncated: its 'end' line is missing.\n");
 }
 
 int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_MODELS], void *logctx, const char *name)
@@ -383,14 +384,14 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_MODELS], void *logctx, c
         int ret = av_file_map(name, &file, &size, 0, logctx);
 
         if (ret < 0) {
-            av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model file, "
-                   "or a built-in model: %s.\n", name, av_err2str(ret), BLIINDS_BUILT_IN_MODEL);
+            av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Set model to the path "
+                   "of a model file or to %s.\n", name, av_err2str(ret), BLIINDS_BUILT_IN_MODEL);
             return ret;
         }
         data = size ? (const char *)file : "";
     }
     if (size > MAX_SIZE) {
-        av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", name, size);
+        av_log(logctx, AV_LOG_ERROR, "'%s' is not a model file: %zu bytes are too large.\n", name, size);
         p.error = AVERROR_INVALIDDATA;
     } else if (!(text = av_strndup(data, size))) {
         p.error = AVERROR(ENOMEM);

@@ -1009,13 +1009,13 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         if (codecs[i].id == par->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
-        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; packets are passed "
-               "through unchanged.\n", avcodec_get_name(par->codec_id));
+        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read: passing packets through "
+               "unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
     if (s->stats && !s->codec->loss_coeffs)
-        av_log(bsf, AV_LOG_WARNING, "No loss is estimated for %s: there is no model of it. The "
-               "keys of its frames have the quantizer.\n", avcodec_get_name(par->codec_id));
+        av_log(bsf, AV_LOG_WARNING, "Cannot estimate the loss for %s: it has no model. Its frames "
+               "get all other keys.\n", avcodec_get_name(par->codec_id));
     s->container_height = par->height;
     // errors of CBS are for debugging only: the decoder reports broken streams
     s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
