@@ -20,7 +20,7 @@
  * @file
  * Features, score, metadata, side data and logs of the BLIINDS filters; see bliinds.h.
  *
- * Features after Saad, Bovik and Charrier 2012, section IV, with additions of this filter: band
+ * Features after Saad, Bovik and Charrier 2012 (BLIINDS-II), with additions of this filter: band
  * energies, grid phases, motion and coded features.
  */
 
@@ -184,15 +184,15 @@ static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *f
     const double scale  = FFMAX(FFMAX(luma->width, luma->height) / FFMAX(width, height),
                                 FFMIN(luma->width, luma->height) / FFMIN(width, height));
     const double shown  = shown_height ? shown_height / (double)luma->height : 1;
-    int known = 0;
+    int codec_idx = 0;
 
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         dst[i] = NAN;
     if (!isfinite(step))
         return NULL;
-    while (known < FF_ARRAY_ELEMS(codecs) && strcmp(codec, codecs[known].name))
-        known++;
-    if (known == FF_ARRAY_ELEMS(codecs))
+    while (codec_idx < FF_ARRAY_ELEMS(codecs) && strcmp(codec, codecs[codec_idx].name))
+        codec_idx++;
+    if (codec_idx == FF_ARRAY_ELEMS(codecs))
         return codec;
     dst[CODED_STEP]  = step;
     dst[CODED_INTRA] = log2(8 * intra / (width * height));
@@ -203,8 +203,8 @@ static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *f
                         quantizer_number(frame, "lavc.quantizer.chroma") : 0;
     for (int i = CODED_HEVC; i < BLIINDS_NB_CODED; i++)
         dst[i] = 0;
-    if (codecs[known].feature)
-        dst[codecs[known].feature] = 1;
+    if (codecs[codec_idx].feature)
+        dst[codecs[codec_idx].feature] = 1;
     return NULL;
 }
 
@@ -228,23 +228,23 @@ static int is_chosen(uint64_t n, int step)
 }
 
 int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *dst,
-                        const AVFrame *frame, uint64_t n)
+                          const AVFrame *frame, uint64_t n)
 {
-    const char *unknown;
+    const char *unsupported;
 
     dst->n    = n;
     dst->luma = luma_frame(frame);
-    dst->is_scored  = is_chosen(n, s->n_subsample);
-    dst->has_prev = n == s->next_n && dst->luma.width == s->next_width &&
-                      dst->luma.height == s->next_height;
-    unknown = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
-    if (unknown && !s->warned_unknown_codec++)
+    dst->is_scored = is_chosen(n, s->n_subsample);
+    dst->has_prev  = n == s->next_n && dst->luma.width == s->next_width &&
+                     dst->luma.height == s->next_height;
+    unsupported = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
+    if (unsupported && !s->warned_unknown_codec++)
         av_log(ctx, AV_LOG_WARNING, "The model does not support the codec '%s': its frames are "
-               "handled like frames without quantizer_metadata%s.\n", unknown,
+               "handled like frames without quantizer_metadata%s.\n", unsupported,
                s->model_name ? "" : " and get no score");
     // fall back to the pixel model, which may be empty, if a bitstream model or a feature is missing
     dst->kind = s->model[BLIINDS_BITSTREAM].name[0] || s->model[BLIINDS_FLAT].name[0] ?
-                 BLIINDS_BITSTREAM : BLIINDS_PIXELS;
+                BLIINDS_BITSTREAM : BLIINDS_PIXELS;
     for (int i = 0; i < BLIINDS_NB_CODED; i++)
         if (!isfinite(dst->coded[i]))
             dst->kind = BLIINDS_PIXELS;
@@ -254,7 +254,7 @@ int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame 
                             ff_bliinds_model_needs_statistics(&s->model[BLIINDS_FLAT]);
     if (ctx->is_disabled || !dst->is_scored && !is_chosen(n + 1, s->n_subsample))
         return 0;
-    s->next_n        = n + 1;
+    s->next_n      = n + 1;
     s->next_width  = dst->luma.width;
     s->next_height = dst->luma.height;
     return 1;

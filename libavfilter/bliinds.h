@@ -46,7 +46,7 @@
 /**
  * Indices of the features.
  *
- * - 24 features of the BLIINDS-II paper (section IV): for each level, the mean over all blocks
+ * - 24 features of the BLIINDS-II paper: for each level, the mean over all blocks
  *   ("100") and the 10 % percentile pooling ("10": mean over the 10 % of blocks with the largest
  *   zeta, sub and ori, or the smallest gamma).
  * - 9 band energies: for each level, log2(0.1 + mean variance) of the coefficients of the low (1),

@@ -20,7 +20,8 @@
  * @file
  * Arithmetic of BLIINDS-II: levels, DCT and statistics of a block, and the sums over blocks.
  *
- * After Saad, Bovik and Charrier 2012, sections III and IV, as implemented in the authors' release.
+ * After Saad, Bovik and Charrier 2012 (BLIINDS-II), as implemented in the authors' release: shape of
+ * the generalised Gaussian, coefficient of frequency variation, energy subband ratio, orientation.
  * C and CUDA C share this only copy; the assembly in x86/vf_bliinds.asm reproduces it.
  *
  * Data flow: bliinds_lowpass() computes levels 2 and 3. Each block of 5x5 samples goes through
@@ -484,7 +485,7 @@ SHARED_INLINE int bliinds_nb_aligned(int n)
     return nb;
 }
 
-/// Return the number of blocks in 10 % of n, rounded up: section IV of the paper.
+/// Return the number of blocks in 10 % of n, rounded up, for the percentile pooling of the paper.
 SHARED_INLINE int bliinds_nb_pooled10(int n)
 {
     return (n + 9) / 10;

@@ -76,8 +76,8 @@ static void motion_row_c(uint64_t sum[2], int16_t *prev, const int32_t *line, in
         const int16_t v = bliinds_motion_sample(line[x]);
         const int d = v - prev[x];
 
-        sum[0]   += FFABS(d);
-        sum[1]   += d * d;
+        sum[0] += FFABS(d);
+        sum[1] += d * d;
         prev[x] = v;
     }
 }
@@ -98,7 +98,7 @@ static av_always_inline void dct5_part(float *restrict dst, ptrdiff_t stride,
 }
 
 static void dct5_row_c(float *upper, float *lower, ptrdiff_t stride,
-                        const int32_t *line, int nb_blocks)
+                       const int32_t *line, int nb_blocks)
 {
     dct5_part(upper, stride, line, nb_blocks, bliinds_upper_bits);
     if (lower)
@@ -179,7 +179,7 @@ static void gamma_row_c(float *rho, const float *table, int nb_blocks)
 }
 
 static int select_range_c(float *dst, uint64_t above[2], const float *value, int n,
-                    const float range[2])
+                          const float range[2])
 {
     int nb = 0;
 

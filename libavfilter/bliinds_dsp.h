@@ -61,8 +61,8 @@ enum {
 
 /**
  * Functions for one row. Strides are in elements. Sources and destinations do not overlap.
- * nb_blocks is a multiple of BLIINDS_VECTOR; the padding behind the last block has arbitrary finite values.
- * The functions are thread-safe, and all implementations return the same bits.
+ * nb_blocks is a multiple of BLIINDS_VECTOR; the padding behind the last block has arbitrary finite
+ * values. The functions are thread-safe, and all implementations return the same bits.
  */
 typedef struct BLIINDSDSPContext {
     /**
@@ -106,7 +106,7 @@ typedef struct BLIINDSDSPContext {
      * @param line  row of level samples, starting at x = -1; samples outside of the picture are 0
      */
     void (*dct5_row)(float *upper, float *lower, ptrdiff_t stride,
-                      const int32_t *line, int nb_blocks);
+                     const int32_t *line, int nb_blocks);
 
     /**
      * Apply bliinds_dct5_columns() and bliinds_block() to each block of a row of blocks.
@@ -143,7 +143,7 @@ typedef struct BLIINDSDSPContext {
      * @return number of values written to dst
      */
     int (*select_range)(float *dst, uint64_t above[2], const float *value, int n,
-                  const float range[2]);
+                        const float range[2]);
 } BLIINDSDSPContext;
 
 /// Set all functions, to the fastest ones that the CPU supports.

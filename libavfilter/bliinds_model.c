@@ -21,8 +21,8 @@
  * Models of BLIINDS: the parser of model files, and the prediction of the score from the features.
  *
  * doc/model-format.md describes the format. A model is linear in the features, with up to
- * BLIINDS_MAX_UNITS hidden units and an optional logistic link. The paper's probabilistic model
- * (section V) is not implemented.
+ * BLIINDS_MAX_UNITS hidden units and an optional logistic link. The probabilistic model of the
+ * BLIINDS-II paper is not implemented; tools/bliinds-convert-release converts it to a linear one.
  */
 
 #include <math.h>

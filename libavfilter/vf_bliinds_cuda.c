@@ -121,7 +121,7 @@ static int best_batch(const BLIINDSCUDAContext *s, int max)
         const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
 
         if (nb_tiles * best < min_tiles * nb) {
-            best  = nb;
+            best      = nb;
             min_tiles = nb_tiles;
         }
     }
@@ -189,7 +189,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
         level->h  = height >> l;
         level->bw = bliinds_nb_blocks(level->w);
         level->bh = bliinds_nb_blocks(level->h);
-        level->first      = nb_blocks;
+        level->first    = nb_blocks;
         level->max_list = DIV_UP(level->bw * level->bh, BLIINDS_BLOCKS_PER_ENTRY);
         nb_blocks += level->bw * level->bh;
         nb_listed += level->max_list;

@@ -46,8 +46,8 @@
  * - 8 warps compute a row of 32 blocks of level 1 per pass, one block per thread.
  * - 4 warps, the coarse ones, compute levels 2 and 3. In pass 0 the first of them computes 32
  *   blocks of level 2, and the other three compute the level 3 samples, also stored in global
- *   memory as motion samples. In pass 1 the first computes the 32 blocks of level 3, the other three the
- *   remaining 96 blocks of level 2.
+ *   memory as motion samples. In pass 1 the first computes the 32 blocks of level 3, and the other
+ *   three compute the remaining 96 blocks of level 2.
  *
  * Shared memory: the tile at three levels (Tile), reused for the reduction of the sums; for
  * bliinds_blocks_* also the histograms, kept over all tiles of a thread block. bliinds_bands_*
@@ -55,7 +55,7 @@
  * @{
  */
 #define NB_WARPS     (BLIINDS_TILE_THREADS / WARP_SIZE)
-#define COARSE_WARPS  4
+#define COARSE_WARPS 4
 #define LEVEL1_WARPS (NB_WARPS - COARSE_WARPS)
 
 /// Number of passes: each warp of level 1 computes one row of blocks per pass.
@@ -163,12 +163,12 @@ static DEVICE_INLINE void load_level1(TileLoad<T> &v, const BLIINDSCUDAParams &p
     const W black = stored_black<T>(p, frame) * (~(W)0 / (T)~0);
     bool inside;
 
-    v.x     = left + 4 * lane;
-    v.y     = top + warp;
-    v.src   = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
+    v.x    = left + 4 * lane;
+    v.y    = top + warp;
+    v.src  = frame.src + (int64_t)v.y * frame.pitch + v.x * (int)sizeof(T);
     v.word_aligned = (w % 4 == 0 || left + W1 <= w) &&
-              !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
-    inside  = v.word_aligned && lane < W1 / 4 && (unsigned)v.x < w;
+                     !(((uintptr_t)frame.src | frame.pitch) % sizeof(W));
+    inside = v.word_aligned && lane < W1 / 4 && (unsigned)v.x < w;
     UNROLL
     for (int i = 0; i < ROWS1; i++)
         v.word[i] = inside && (unsigned)(v.y + i * NB_WARPS) < h ?
@@ -276,7 +276,7 @@ static DEVICE_INLINE SamplePair load_pair(const SplitLevel<W, H> &src, int x, in
 /// Compute level 2 of a tile from level 1, by all warps.
 template<typename T>
 static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
-                                      int black, int tx, int ty)
+                                         int black, int tx, int ty)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
     const int half = warp % 2, x = half * HALF2 + lane;
@@ -313,7 +313,7 @@ static DEVICE_INLINE void lowpass_level2(Tile<T> &t, const BLIINDSCUDAParams &p,
 /// Compute level 3 of a tile from level 2, by the last three coarse warps, and its motion samples.
 template<typename T>
 static DEVICE_INLINE void lowpass_level3(Tile<T> &t, const BLIINDSCUDAParams &p,
-                                      const BLIINDSCUDAFrame &frame, int tx, int ty)
+                                         const BLIINDSCUDAFrame &frame, int tx, int ty)
 {
     const int x = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE - LEVEL1_WARPS - 1;
     const int32_t black = frame.black << p.up;
@@ -468,7 +468,7 @@ static DEVICE_INLINE void tile_blocks(const BLIINDSCUDAParams &p, Tile<T> &t,
             const int width = level == 1 ? W2 : W3;
             const int first = (BLIINDS_STEP * y + halo - 1) * width + BLIINDS_STEP * x + halo - 1;
             const float *upper = level == 1 ? t.level2.upper[0] : t.level3.upper[0];
-            const float *lower  = level == 1 ? t.level2.lower[0]  : t.level3.lower[0];
+            const float *lower = level == 1 ? t.level2.lower[0] : t.level3.lower[0];
             float lower_terms[5][5];
 
             bx = tx * (BLIINDS_TILE_W >> level) + x;
@@ -517,10 +517,10 @@ static DEVICE_INLINE void flush_sums(BLIINDSLevelSums dst[BLIINDS_LEVELS],
 
         for (int j = lane + (is_coarse ? LEVEL1_WARPS * WARP_SIZE : 0);
              j < (is_coarse ? BLIINDS_TILE_THREADS : LEVEL1_WARPS * WARP_SIZE); j += WARP_SIZE) {
-            integer    += shared[sum][j] >> 32;
+            integer  += shared[sum][j] >> 32;
             fraction += (uint32_t)shared[sum][j];
         }
-        integer    = warp_sum(integer);
+        integer  = warp_sum(integer);
         fraction = warp_sum(fraction);
         if (lane == 0)
             add_sum(&dst[is_coarse ? 2 - second : 0].band[is_coarse ? 0 : second][sum % 3],
@@ -664,7 +664,7 @@ typedef struct Pool {
 
 /// Store an entry of a list in global memory, unless the list is full.
 static DEVICE_INLINE void store_entry(const BLIINDSCUDAParams &p, int frame, int l, int k,
-                                     unsigned i, uint32_t bits, unsigned count)
+                                      unsigned i, uint32_t bits, unsigned count)
 {
     const BLIINDSCUDAValueCount listed = { bits, count };
 
@@ -711,7 +711,7 @@ static DEVICE_INLINE void flush_tables(Pool &s, const BLIINDSCUDAParams &p, int 
 
         if (bits)
             store_entry(p, frame, l, k, atomic_add(&s.first_listed[k], 1), bits,
-                       s.table[k].count[i % TABLE_SIZE]);
+                        s.table[k].count[i % TABLE_SIZE]);
     }
 }
 
@@ -854,7 +854,7 @@ typedef struct Values {
 
 /// Load the next values of a thread with their counts; values outside of the bin have count 0.
 static DEVICE_INLINE void load_entries(BLIINDSCUDAValueCount value[POOL10_PER_THREAD],
-                                      const Values &v, int first)
+                                       const Values &v, int first)
 {
     UNROLL
     for (int i = 0; i < POOL10_PER_THREAD; i++) {
@@ -915,9 +915,9 @@ static DEVICE_INLINE BLIINDSSum sum_largest(SelectShared &s, const Values &v, un
         if (tid < WARP_SIZE)
             find_threshold<NB_DIGITS>(&s.digit, s.hist, false, remaining);
         __syncthreads();
-        prefix |= (uint32_t)s.digit.index << shift;
-        mask   |= (uint32_t)(NB_DIGITS - 1) << shift;
-        remaining    = s.digit.remaining;
+        prefix   |= (uint32_t)s.digit.index << shift;
+        mask     |= (uint32_t)(NB_DIGITS - 1) << shift;
+        remaining = s.digit.remaining;
     }
 
     for (int first = tid; first < v.nb; first += POOL10_STEP) {
@@ -975,7 +975,7 @@ static DEVICE_INLINE BLIINDSSum block_sum(SelectShared &s, BLIINDSSum sum)
 {
     const int tid = threadIdx.x;
 
-    sum.integer    = warp_sum(sum.integer);
+    sum.integer  = warp_sum(sum.integer);
     sum.fraction = warp_sum(sum.fraction);
     if (tid % WARP_SIZE == 0) {
         s.warp_sum[0][tid / WARP_SIZE] = sum.integer;
@@ -983,7 +983,7 @@ static DEVICE_INLINE BLIINDSSum block_sum(SelectShared &s, BLIINDSSum sum)
     }
     __syncthreads();
     if (tid < WARP_SIZE) {
-        sum.integer    = warp_sum(s.warp_sum[0][tid]);
+        sum.integer  = warp_sum(s.warp_sum[0][tid]);
         sum.fraction = warp_sum(s.warp_sum[1][tid]);
     }
     return sum;
@@ -1141,7 +1141,7 @@ bliinds_pool10(BLIINDSCUDAParams p)
     rest = is_gamma ? select_gamma(s, state->shape_hist[l]) : select_statistic(s, p, l, k);
     rest = block_sum(s, rest);
     if (tid == 0) {
-        sums->pooled[k].pooled10.integer    += rest.integer;
+        sums->pooled[k].pooled10.integer  += rest.integer;
         sums->pooled[k].pooled10.fraction += rest.fraction;
     }
     __syncthreads();

@@ -379,7 +379,7 @@ static double qindex_to_step(int index, int depth)
  * @param refresh bit mask of the slots
  */
 static void update_ref_slots(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
-                      int show, CodedFrame *frame)
+                             int show, CodedFrame *frame)
 {
     for (int i = 0; i < FF_ARRAY_ELEMS(s->ref); i++)
         if (refresh & 1 << i)
@@ -431,8 +431,8 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                   qindex_to_step(q, depth), unit->data_size);
     // decoders output the highest spatial layer of the first operating point
     update_ref_slots(s, &s->cur, header->refresh_frame_flags,
-              (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
-              av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
+                     (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
+                     av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
 }
 
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
@@ -522,8 +522,8 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
     const MPEG2RawSlice *slice              = unit->content;
 
     if (unit->type == MPEG2_START_PICTURE) {
-        s->header          = unit->content;
-        s->non_linear      = 0;
+        s->header     = unit->content;
+        s->non_linear = 0;
         frame->first_field_type = frame->type;
     // type 4: D pictures of MPEG-1
     } else if (MPEG2_START_IS_SLICE(unit->type) && picture &&
@@ -531,8 +531,8 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
         const int code = slice->header.quantiser_scale_code;
 
         add_mpeg_slice(s, unit, frame, picture->picture_coding_type,
-                   s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
-                   mpeg2->horizontal_size, mpeg2->vertical_size);
+                       s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
+                       mpeg2->horizontal_size, mpeg2->vertical_size);
     } else if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
         // defaults: mean_log2() of the intra matrix (ISO/IEC 13818-2, 6.3.11), and log2(16)
         s->mean_log2_weight[0] = mean_log2(sequence->load_intra_quantiser_matrix,

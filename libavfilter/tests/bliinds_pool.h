@@ -103,29 +103,29 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned
     enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
     enum { NEVER, TO_NEIGHBOURS, IN_BIN, ALWAYS };
     // values are drawn from a few; in some kinds, mostly the first of them
-    const int nb_drawn = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_drawn : 50;
-    const int changes  = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
+    const int nb_palette = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_palette : 50;
+    const int changes = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
     // values beyond the tie: one less than pooled, as many, or one more
-    const int nb_more  = bliinds_nb_pooled10(n) - 1 + av_lfg_get(lfg) % 3;
+    const int nb_more = bliinds_nb_pooled10(n) - 1 + av_lfg_get(lfg) % 3;
     const float beyond = statistic == BLIINDS_GAMMA ? BLIINDS_GAMMA_MIN : max_statistic[statistic];
-    float drawn[20];
+    float palette[20];
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(drawn); i++)
-        drawn[i] = kind ? special_value(lfg, statistic) : beyond;
+    for (int i = 0; i < FF_ARRAY_ELEMS(palette); i++)
+        palette[i] = kind ? special_value(lfg, statistic) : beyond;
     for (int i = 0; i < n; i++) {
         const int one = av_lfg_get(lfg) % one_in;
 
-        value[i] = drawn[one < nb_drawn ? one : 0];
+        value[i] = palette[one < nb_palette ? one : 0];
         if (changes == ALWAYS)
             value[i] = special_value(lfg, statistic);
         else if (changes != NEVER)
             value[i] = neighbour(lfg, value[i], statistic,
-                              changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
+                                 changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
         if (order == TIES)
-            value[i] = i < nb_more ? beyond : drawn[0];
+            value[i] = i < nb_more ? beyond : palette[0];
         // equal values at the positions that sum_k_largest_sampled() samples, and before them
         if (order == MISLEADING_SAMPLE && i % FFMAX(n / 4096, 1) < 2)
-            value[i] = drawn[0];
+            value[i] = palette[0];
     }
     if (order == RISING || order == FALLING)
         qsort(value, n, sizeof(*value), compare_floats);
