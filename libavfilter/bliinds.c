@@ -239,7 +239,7 @@ int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame 
                      dst->luma.height == s->next_height;
     unsupported = coded_features(dst->coded, frame, &dst->luma, s->shown_height);
     if (unsupported && !s->warned_unknown_codec++)
-        av_log(ctx, AV_LOG_WARNING, "The model does not support the codec '%s': its frames are "
+        av_log(ctx, AV_LOG_WARNING, "The model does not support the codec '%s'; its frames are "
                "handled like frames without quantizer_metadata%s.\n", unsupported,
                s->model_name ? "" : " and get no score");
     // fall back to the pixel model, which may be empty, if a bitstream model or a feature is missing

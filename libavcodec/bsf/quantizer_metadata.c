@@ -113,6 +113,7 @@ typedef struct CodedFrame {
     int     no_picture;         ///< the packet has only parameter sets, SEI or nothing
 } CodedFrame;
 
+/// Context of the filter for one stream.
 typedef struct QuantizerMetadataContext {
     const AVClass *class;       ///< log context of CBS, and options
     int log_level_offset;       ///< lowers errors of CBS to debug level
@@ -172,7 +173,7 @@ typedef struct Codec {
     int last_slice, last_nal;               ///< last NAL unit type of slices, and of all units read
 } Codec;
 
-/// Add a slice to the sums of a frame.
+/// Add a slice to the sums of a frame; step is log2 of the quantizer step.
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
 {
     frame->bytes       += bytes;
@@ -196,8 +197,11 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 
 // ---- H.264, HEVC, VVC ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
+/// @}
 
 /// Units of cropping: size of a chroma sample in luma samples, by chroma_format_idc.
 static const uint8_t crop_unit_x[] = { 1, 2, 2, 1 }, crop_unit_y[] = { 1, 2, 1, 1 };
@@ -269,6 +273,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     }
 }
 
+/// Read a slice header of H.264.
 static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                       CodedFrame *frame)
 {
@@ -305,6 +310,7 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
+/// Read a slice header of HEVC.
 static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                       CodedFrame *frame)
 {
@@ -333,6 +339,7 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
+/// Read a slice header of VVC.
 static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -357,8 +364,11 @@ static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
 
 // ---- AV1, VP9, VP8 ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double av1_loss[] = { 11.771, -7.103, 1.439, -12.293, 5.206, 3.480 };
 static const double vp9_loss[] = { 13.448, -8.174, 1.675, -14.632, 6.738, 3.478 };
+/// @}
 
 static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
@@ -390,6 +400,7 @@ static void update_ref_slots(QuantizerMetadataContext *s, const CodedFrame *code
     }
 }
 
+/// Read a frame header OBU, tile group OBU or frame OBU.
 static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -435,6 +446,7 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                      av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
 }
 
+/// Read a frame header of VP9.
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -468,6 +480,7 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     update_ref_slots(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
+/// Read a frame header of VP8.
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -487,9 +500,12 @@ static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double mpeg2_loss[] = { 15.322, -9.125, 1.679, -19.376, 6.255, 5.207 };
 static const double mpeg4_loss[] = { 18.062, -11.864, 2.336, -15.296, 5.656, 5.270 };
 static const double mjpeg_loss[] = { 25.233, -12.911, 1.813, -27.358, 8.964, 5.523 };
+/// @}
 
 /// Return the mean log2 of the AC weights of a matrix if it was loaded, else the given mean.
 static double mean_log2(int loaded, const uint8_t weight[64], double mean)
@@ -512,6 +528,7 @@ static void add_mpeg_slice(const QuantizerMetadataContext *s, const CodedBitstre
     frame->depth  = 8;
 }
 
+/// Read a sequence header, picture header, extension or slice of MPEG-1 or MPEG-2.
 static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                         CodedFrame *frame)
 {
@@ -665,6 +682,7 @@ static const CodedBitstreamUnitType mjpeg_units[] = {
     JPEG_MARKER_SOF0, JPEG_MARKER_SOF1, JPEG_MARKER_SOF2, JPEG_MARKER_DQT,
 };
 
+/// Read a quantization table, frame header or scan of the first picture of a packet.
 static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame)
 {
@@ -1009,7 +1027,7 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         if (codecs[i].id == par->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
-        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read: passing packets through "
+        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; passing packets through "
                "unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
