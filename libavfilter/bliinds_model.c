@@ -281,8 +281,7 @@ static void end_model(Parser *p, void *dst, const Keyword *k)
         if (uses(m, i))
             kind = m->for_flat ? BLIINDS_FLAT : BLIINDS_BITSTREAM;
     if (!m->name[0] || m->min >= m->max || m->higher_is_better < 0)
-        fail(p, "missing keyword '%s'.\n",
-             !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
+        fail(p, "missing '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
     if (isnan(m->constant) || !p->seen[0])
         fail(p, "a model needs a constant and at least one weight.\n");
     if (m->for_flat && kind != BLIINDS_FLAT)
