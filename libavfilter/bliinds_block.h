@@ -18,19 +18,25 @@
 
 /**
  * @file
- * The arithmetic of one BLIINDS-II block, and what is pooled of all: the only copy,
- * included by C and by CUDA C. Names are those of the paper: see vf_bliinds.c.
+ * Arithmetic of BLIINDS-II: levels, DCT and statistics of a block, and the sums over blocks.
  *
- * Every operation is an IEEE single precision add, subtract, multiply, divide
- * or square root in a written order, so that any compiler and any processor
- * yields the same bits. The files that include this are therefore compiled
- * without contraction of a * b + c and without fast-math, and not for processors
- * that compute in a wider format, such as the x87.
+ * After Saad, Bovik and Charrier 2012 (BLIINDS-II), as implemented in the authors' release: shape of
+ * the generalised Gaussian, coefficient of frequency variation, energy subband ratio, orientation.
+ * C and CUDA C share this only copy; the assembly in x86/vf_bliinds.asm reproduces it.
  *
- * Many statistics are ratios of sums that are exactly zero on flat, ruled or
- * letterboxed content. A rounding error there would be divided by 1e-7. To give
- * exact zeros, level images are integers, and the DCT has two steps: the first one
- * has integer factors and is exact.
+ * Data flow: bliinds_lowpass() computes levels 2 and 3. Each block of 5x5 samples goes through
+ * bliinds_dct5_integer_stage() by rows, bliinds_dct5_columns(), and bliinds_block(), which
+ * completes the DCT and returns the statistics. bliinds_gamma() looks up the shape of the
+ * generalised Gaussian. bliinds_fixed() converts the values for exact sums, BLIINDSLevelSums.
+ *
+ * Every operation is an IEEE single precision addition, subtraction, multiplication, division or
+ * square root in a fixed order, so that all compilers and processors yield the same bits. Compile
+ * the including files without contraction of a * b + c and without fast-math, and not for
+ * processors that compute in a wider format, such as the x87.
+ *
+ * Deviations from the paper: many statistics are ratios of sums that are exactly zero on flat,
+ * ruled or letterboxed content, where a rounding error would be divided by 1e-7. For exact zeros,
+ * level samples are integers, and the DCT has two stages, the first with integer factors and exact.
  */
 
 #ifndef AVFILTER_BLIINDS_BLOCK_H
@@ -44,9 +50,13 @@
 #include "cuda/kernel.cuh"
 
 /**
- * a / b, correctly rounded like the operator, by the same refinement, but without
- * its branch for operands near the limits of the format. Here b is 1e-8 to 2^24,
- * and a is 0 or from 2^-100 to 2^24.
+ * Return a / b, correctly rounded.
+ *
+ * Newton's refinement as in the division operator, without its branch for very small or very large
+ * operands.
+ *
+ * @param a 0, or 2^-100..2^24
+ * @param b 1e-8..2^24
  */
 SHARED_INLINE float bliinds_div(float a, float b)
 {
@@ -58,7 +68,7 @@ SHARED_INLINE float bliinds_div(float a, float b)
     return __builtin_fmaf(r, __builtin_fmaf(-b, q, a), q);
 }
 
-/// The correctly rounded square root; x is 0 or from 2^-100 to 2^48.
+/// Return the correctly rounded square root of x, which is 0 or in 2^-100..2^48.
 SHARED_INLINE float bliinds_sqrt(float x)
 {
     const float r = guess_rsqrt(x > 0x1p-100f ? x : 0x1p-100f), s = x * r;
@@ -66,92 +76,92 @@ SHARED_INLINE float bliinds_sqrt(float x)
     return __builtin_fmaf(__builtin_fmaf(-s, s, x), r * .5f, s);
 }
 
-/// a - 4 b, where that is exact
-SHARED_INLINE float bliinds_minus_4(float a, float b)
+/// Return a - 4 b; the result is exact, so that a fused operation does not change it.
+SHARED_INLINE float bliinds_sub_4x(float a, float b)
 {
     return __builtin_fmaf(-4.f, b, a);
 }
 
-/// a / b and 1 / sqrt(x) within 1e-6, relative
-#define bliinds_guess_div(a, b) ((a) * guess_rcp(b))
-#define bliinds_guess_rsqrt(x)  guess_rsqrt(x)
+/// @name Approximations of a / b and 1 / sqrt(x) with a relative error of up to 1e-6
+/// @{
+#define bliinds_approx_div(a, b) ((a) * guess_rcp(b))
+#define bliinds_approx_rsqrt(x)  guess_rsqrt(x)
+/// @}
 #else
 #include <float.h>
 #include <math.h>
-// 16 means single precision for float, like 0
+// 0 and 16 both mean that float is evaluated in single precision
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Scores need float in its own format: on 32-bit x86, --extra-cflags='-msse2 -mfpmath=sse'"
 #endif
 #define bliinds_div(a, b) ((a) / (b))
 #define bliinds_sqrt(x)   sqrtf(x)
-#define bliinds_minus_4(a, b) ((a) - 4.f * (b))
-#define bliinds_guess_div(a, b) ((a) / (b))
-#define bliinds_guess_rsqrt(x)  (1.f / sqrtf(x))
+#define bliinds_sub_4x(a, b) ((a) - 4.f * (b))
+#define bliinds_approx_div(a, b) ((a) / (b))
+#define bliinds_approx_rsqrt(x)  (1.f / sqrtf(x))
 #endif
 
-#define BLIINDS_LEVELS  3   ///< level 1 is the picture, each next one half its size
+#define BLIINDS_LEVELS  3   ///< level 1 is the picture; each next level is half as wide and high
 #define BLIINDS_BLOCK   5   ///< width and height of a block, in samples
-#define BLIINDS_STEP    3   ///< from one block to the next, in samples
+#define BLIINDS_STEP    3   ///< distance of neighbouring blocks in samples: they overlap by 2
 
 /**
- * Samples of level images are integers in units of 2^-21 of an 8-bit step:
- * the most that leaves room in 32 bits for the sum of two.
+ * Fraction bits of level samples, which are int32_t in units of 2^-21 of an 8-bit step. With one
+ * more bit, the sum of two samples could overflow.
  */
 #define BLIINDS_FRAC_BITS 21
 
 /**
- * To stay exact in single precision through the integer step, a sample is
- * split into a multiple of 2^-9 and a rest of this many bits; both grow by 6
- * bits.
+ * Number of lower bits of a level sample. The integer stage of the DCT processes the upper bits, a
+ * multiple of 2^-9, and the lower bits apart, as both grow by 6 bits and each stays exact in
+ * single precision.
  */
-#define BLIINDS_LOW_BITS 12
+#define BLIINDS_LOWER_BITS 12
 
 /**
- * Outer tap of the low-pass filter before decimation, a Gaussian of sigma 0.5
- * over 3 samples (0.106506978919200, 0.786986042161605, 0.106506978919200), in
- * units of 2^-24. The sum of the taps is exactly 1, so flat stays flat and a
- * ramp stays a ramp.
+ * Outer tap, in units of 2^-24, of the low-pass filter before decimation: a Gaussian of sigma 0.5
+ * with 3 taps (0.106506978919200, 0.786986042161605, 0.106506978919200). The taps sum to exactly 1,
+ * so that constants and ramps are preserved.
  */
 #define BLIINDS_TAP_BITS 24
 #define BLIINDS_TAP_SIDE 1786891
 
-/// @name The table of the generalised Gaussian: shapes 0.030 .. 10.000
+/// @name Table of the generalised Gaussian for shapes 0.030..10.000, see ff_bliinds_gamma_table()
 /// @{
-#define BLIINDS_GAMMA_NB    9971                    ///< entries
+#define BLIINDS_GAMMA_NB    9971                    ///< number of entries
 #define BLIINDS_GAMMA_MIN   30                      ///< first shape, in thousandths
-#define BLIINDS_GAMMA_NONE  (BLIINDS_GAMMA_NB - 1)  ///< index of "no shape fits"
-#define BLIINDS_GAMMA_FLAT  11000                   ///< its value, in thousandths
+#define BLIINDS_GAMMA_NONE  (BLIINDS_GAMMA_NB - 1)  ///< index for blocks that no shape fits
+#define BLIINDS_GAMMA_FLAT  11000                   ///< shape of such blocks, in thousandths
 /// @}
 
 /**
- * The three oriented sets' sums of magnitudes are taken as zero up to this
- * value: 16 times the rounding unit of level images. Where a picture is the
- * sum of a row and a column pattern, the set between them is zero in exact
- * arithmetic, and rounding noise in the levels must not be divided by itself.
+ * Sum of magnitudes up to which an oriented set counts as zero: 16 times the rounding unit of level
+ * samples. In a picture that is the sum of a row and a column pattern, the diagonal set is zero in
+ * exact arithmetic, and the rounding noise of the levels must not be divided by itself.
  */
 #define BLIINDS_SET_NOISE (16.f / (1 << BLIINDS_FRAC_BITS))
 
-/// A block is flat if the sum of the variances of its bands is at most this.
-#define BLIINDS_FLAT 1e-7f
+/// Largest sum of the band variances of a flat block.
+#define BLIINDS_FLAT_VARIANCE 1e-7f
 
-/// The energy subband ratio has no bound; 127 was seen on pictures.
+/// Clipping value of the energy subband ratio, which has no bound; pictures have reached 127.
 #define BLIINDS_SUB_MAX 32767.f
 
-/// The statistics of one block.
+/// Statistics of one block, for samples in 0..255.
 typedef struct BLIINDSBlock {
-    float zeta;         ///< coefficient of frequency variation, 0 .. 4.9
-    float rho;          ///< variance over squared mean deviation, gives gamma
-    float sub;          ///< energy subband ratio, 0 .. BLIINDS_SUB_MAX
-    float ori;          ///< variance of the three orientations' frequency variation
-    float band[3];      ///< variances of the low, middle and high band
+    float zeta;         ///< coefficient of frequency variation, 0..4.9
+    float rho;          ///< variance over squared mean absolute deviation: bliinds_gamma()
+    float sub;          ///< energy subband ratio, 0..BLIINDS_SUB_MAX
+    float ori;          ///< variance of the frequency variations of the three oriented sets
+    float band[3];      ///< variances of the low, middle and high frequency band
 } BLIINDSBlock;
 
 /**
- * One direction of the separable low-pass filter: side * m + mid * c + side * p
- * with mid = 1 - 2 side, rounded to nearest.
+ * Apply the separable low-pass filter in one direction.
  *
- * @param m,p samples before and after, 0 outside of the image
- * @param c   the sample itself
+ * @param m,p previous and next sample, 0 outside of the picture
+ * @param c   centre sample
+ * @return side * m + (1 - 2 side) * c + side * p, rounded to nearest
  */
 SHARED_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
 {
@@ -159,38 +169,39 @@ SHARED_INLINE int32_t bliinds_lowpass(int32_t m, int32_t c, int32_t p)
                           (1 << (BLIINDS_TAP_BITS - 1))) >> BLIINDS_TAP_BITS);
 }
 
-/// Upper part of a level sample, exact in single precision, in 8-bit steps.
-SHARED_INLINE float bliinds_high(int32_t x)
+/// Return the upper bits of a level sample in 8-bit steps, exact in single precision.
+SHARED_INLINE float bliinds_upper_bits(int32_t x)
 {
-    return (x >> BLIINDS_LOW_BITS) *
-           (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOW_BITS)));
+    return (x >> BLIINDS_LOWER_BITS) *
+           (1.f / (1 << (BLIINDS_FRAC_BITS - BLIINDS_LOWER_BITS)));
 }
 
-/// Lower part of a level sample, exact in single precision, in 8-bit steps.
-SHARED_INLINE float bliinds_low(int32_t x)
+/// Return the lower bits of a level sample in 8-bit steps, exact in single precision.
+SHARED_INLINE float bliinds_lower_bits(int32_t x)
 {
-    return (x & ((1 << BLIINDS_LOW_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
+    return (x & ((1 << BLIINDS_LOWER_BITS) - 1)) * (1.f / (1 << BLIINDS_FRAC_BITS));
 }
 
 /**
- * The integer step of a 5-point DCT-II. Its rows are (1 1 1 1 1),
- * (1 1 -4 1 1), (1 -1 0 -1 1), (1 0 0 0 -1) and (0 1 0 -1 0).
+ * Apply the integer stage of the 5-point DCT-II.
+ *
+ * The rows of its matrix are (1 1 1 1 1), (1 1 -4 1 1), (1 -1 0 -1 1), (1 0 0 0 -1), (0 1 0 -1 0).
  */
-SHARED_INLINE void bliinds_basis(float dst[5], float x0, float x1, float x2,
-                                  float x3, float x4)
+SHARED_INLINE void bliinds_dct5_integer_stage(float dst[5], float x0, float x1, float x2,
+                                              float x3, float x4)
 {
     float s0 = x0 + x4, s1 = x1 + x3;
     float s  = s0 + s1;
 
     dst[0] = s + x2;
-    dst[1] = bliinds_minus_4(s, x2);
+    dst[1] = bliinds_sub_4x(s, x2);
     dst[2] = s0 - s1;
     dst[3] = x0 - x4;
     dst[4] = x1 - x3;
 }
 
-/// The rest of a 5-point orthonormal DCT-II after bliinds_basis().
-SHARED_INLINE void bliinds_rotate(float dst[5], const float src[5])
+/// Apply the rotation stage, which completes the orthonormal 5-point DCT-II.
+SHARED_INLINE void bliinds_dct5_rotation_stage(float dst[5], const float src[5])
 {
     const float k0 = 0.4472135955f;     // 1 / sqrt(5)
     const float e  = 0.1581138830f;     // sqrt(10) / 20
@@ -206,36 +217,34 @@ SHARED_INLINE void bliinds_rotate(float dst[5], const float src[5])
     dst[4] = hm - et;
 }
 
-/// Sample variance (divided by n - 1) from sums; rounding never makes it negative.
-SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n,
-                                      float inv_n1)
+/// Return the sample variance (divisor n - 1) from sums; clipped to 0 against rounding errors.
+SHARED_INLINE float bliinds_variance(float sum_sq, float sum, float inv_n, float inv_n1)
 {
     float v = (sum_sq - sum * sum * inv_n) * inv_n1;
 
     return v > 0.f ? v : 0.f;
 }
 
-/// Standard deviation over mean of n magnitudes, from their sums.
-SHARED_INLINE float bliinds_variation(float sum_sq, float sum, float inv_n,
-                                       float inv_n1)
+/// Return the coefficient of frequency variation, standard deviation over mean of n magnitudes.
+SHARED_INLINE float bliinds_freq_variation(float sum_sq, float sum, float inv_n, float inv_n1)
 {
     return bliinds_div(bliinds_sqrt(bliinds_variance(sum_sq, sum, inv_n, inv_n1)),
                        sum * inv_n + 1e-7f);
 }
 
-/// bliinds_variation() of an oriented set of 8, or 0 where the set is rounding noise.
+/// Return bliinds_freq_variation() of an oriented set of 8 coefficients, 0 if it is rounding noise.
 SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
 {
-    float f = bliinds_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
+    float f = bliinds_freq_variation(sum_sq, sum, 1.f / 8, 1.f / 7);
 
     return sum > BLIINDS_SET_NOISE ? f : 0.f;
 }
 
-/// Sum of 8 in a fixed order.
+/// Sum of 8 values in a fixed order.
 #define BLIINDS_SUM8(a, b, c, d, e, f, g, h) \
     ((((a) + (b)) + ((c) + (d))) + (((e) + (f)) + ((g) + (h))))
 
-/// F(i, j) summed over the oriented sets: horizontal, diagonal and vertical frequencies.
+/// Sums of F(i, j) over the oriented sets of horizontal, diagonal and vertical frequencies.
 #define BLIINDS_SET1(F) BLIINDS_SUM8(F(0,1), F(0,2), F(0,3), F(0,4), \
                                      F(1,2), F(1,3), F(1,4), F(2,4))
 #define BLIINDS_SET2(F) BLIINDS_SUM8(F(1,1), F(2,2), F(2,3), F(3,2), \
@@ -244,18 +253,18 @@ SHARED_INLINE float bliinds_set_variation(float sum_sq, float sum)
                                      F(2,1), F(3,1), F(4,1), F(4,2))
 
 /**
- * bliinds_basis() of the columns of a block.
+ * Apply bliinds_dct5_integer_stage() to the columns of a block.
  *
- * @param dst  [term along the column][term along the row]
- * @param rows bliinds_basis() of the 5 rows, [row][term]
+ * @param dst  [vertical term][horizontal term]
+ * @param rows output of the integer stage for the 5 rows, [row][horizontal term]
  */
-SHARED_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
+SHARED_INLINE void bliinds_dct5_columns(float dst[5][5], const float rows[5][5])
 {
     UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5];
 
-        bliinds_basis(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
+        bliinds_dct5_integer_stage(t, rows[0][k], rows[1][k], rows[2][k], rows[3][k], rows[4][k]);
         UNROLL
         for (int i = 0; i < 5; i++)
             dst[i][k] = t[i];
@@ -263,16 +272,16 @@ SHARED_INLINE void bliinds_columns(float dst[5][5], const float rows[5][5])
 }
 
 /**
- * The four statistics, and the energies, of one block.
+ * Complete the DCT of a block, and compute its statistics and band variances.
  *
- * @param terms of bliinds_columns(): where samples are split, those of the
- *              upper plus those of the lower parts
+ * @param terms output of bliinds_dct5_columns(); if samples are split into upper and lower bits,
+ *              the sum of both outputs
  */
 SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 {
     float y[5][5], x[5][5];
 
-    // columns first: y[term][k], then x[i][j], the vertical and horizontal frequency
+    // columns first: y[vertical frequency][horizontal term], then x[vertical][horizontal frequency]
     UNROLL
     for (int k = 0; k < 5; k++) {
         float t[5], u[5];
@@ -280,22 +289,22 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
         UNROLL
         for (int i = 0; i < 5; i++)
             t[i] = terms[i][k];
-        bliinds_rotate(u, t);
+        bliinds_dct5_rotation_stage(u, t);
         UNROLL
         for (int i = 0; i < 5; i++)
             y[i][k] = u[i];
     }
     UNROLL
     for (int i = 0; i < 5; i++)
-        bliinds_rotate(x[i], y[i]);
+        bliinds_dct5_rotation_stage(x[i], y[i]);
 
 #define MAG(i, j) fabsf(x[i][j])
 #define SQR(i, j) (x[i][j] * x[i][j])
 #define DEV(i, j) fabsf(x[i][j] - mean)
-    // sums of magnitudes over the oriented sets, which partition the AC
+    // sums of magnitudes over the oriented sets, which partition the AC coefficients
     float a1 = BLIINDS_SET1(MAG), a2 = BLIINDS_SET2(MAG), a3 = BLIINDS_SET3(MAG);
     float a  = (a1 + a2) + a3;
-    // sums of squares over set s and band b, q<s><b>: both are partitions
+    // q<s><b>: sum of squares over the intersection of set s and band b; the bands partition, too
     float q11 = SQR(0,1) + SQR(0,2);
     float q12 = ((SQR(0,3) + SQR(0,4)) + (SQR(1,2) + SQR(1,3))) + SQR(1,4);
     float q13 = SQR(2,4);
@@ -307,19 +316,19 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
     float q33 = SQR(4,2);
     float set1 = (q11 + q12) + q13, set2 = (q21 + q22) + q23, set3 = (q31 + q32) + q33;
     float q    = (set1 + set2) + set3;
-    // sums over the bands
+    // sums of coefficients over the bands
     float s1 = ((x[0][1] + x[0][2]) + (x[1][0] + x[2][0])) + x[1][1];
     float s2 = (BLIINDS_SUM8(x[0][3], x[0][4], x[1][2], x[1][3],
                              x[3][0], x[4][0], x[2][1], x[3][1]) +
                 ((x[1][4] + x[4][1]) + (x[2][3] + x[3][2]))) + x[2][2];
     float s3 = ((x[2][4] + x[4][2]) + (x[3][4] + x[4][3])) + (x[3][3] + x[4][4]);
     float s  = (s1 + s2) + s3;
-    // variances of the bands, of 5, 13 and 6 coefficients
+    // variances of the bands, which have 5, 13 and 6 coefficients
     float v1 = bliinds_variance((q11 + q21) + q31, s1, 1.f /  5, 1.f /  4);
     float v2 = bliinds_variance((q12 + q22) + q32, s2, 1.f / 13, 1.f / 12);
     float v3 = bliinds_variance((q13 + q23) + q33, s3, 1.f /  6, 1.f /  5);
     float v12 = (v1 + v2) * .5f;
-    // frequency variation of the sets
+    // frequency variations of the oriented sets
     float f1 = bliinds_set_variation(set1, a1);
     float f2 = bliinds_set_variation(set2, a2);
     float f3 = bliinds_set_variation(set3, a3);
@@ -332,9 +341,9 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
 #undef SQR
 #undef DEV
 
-    dst->zeta = bliinds_variation(q, a, 1.f / 24, 1.f / 23);
+    dst->zeta = bliinds_freq_variation(q, a, 1.f / 24, 1.f / 23);
     dst->rho  = bliinds_div(bliinds_variance(q, s, 1.f / 24, 1.f / 23), dev * dev + 1e-7f);
-    // the second ratio divides by v3 + v1, as the published models were trained
+    // deviation from the paper, as in the release: the second ratio divides by v3 + v1
     sub = (bliinds_div(fabsf(v3 - v12), (v3 + v12) + 1e-8f) +
            bliinds_div(fabsf(v2 - v1),  (v3 + v1)  + 1e-8f)) * .5f;
     dst->sub  = sub < BLIINDS_SUB_MAX ? sub : BLIINDS_SUB_MAX;
@@ -344,23 +353,22 @@ SHARED_INLINE void bliinds_block(BLIINDSBlock *dst, const float terms[5][5])
     dst->band[2] = v3;
 }
 
-/// Whether all samples of a block are equal, apart from the rounding of its level image.
+/// Return 1 if the samples of a block are equal apart from rounding errors of its level, else 0.
 SHARED_INLINE int bliinds_is_flat(const float band[3])
 {
-    return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT;
+    return (band[0] + band[1]) + band[2] <= BLIINDS_FLAT_VARIANCE;
 }
 
 /**
- * The shape of the generalised Gaussian, as an index into its table.
+ * Look up the shape gamma of the generalised Gaussian.
  *
- * gamma is g[j] where table[j + 1] < rho <= table[j], without interpolation.
- * A rational approximation of the table's inverse finds j within one, two
- * comparisons make it exact.
+ * The result is j with table[j + 1] < rho <= table[j], without interpolation. A rational
+ * approximation of the inverse of the table yields j or a neighbour; two comparisons correct it.
  *
- * @param table BLIINDS_GAMMA_NB values of rho, strictly decreasing: see
- *              ff_bliinds_gamma_table()
- * @return index of the shape, or BLIINDS_GAMMA_NONE if rho is not above the
- *         last value of the table (flat blocks)
+ * @param table BLIINDS_GAMMA_NB values of rho, strictly decreasing: ff_bliinds_gamma_table()
+ * @param rho   ratio of a block
+ * @return index of the shape, or BLIINDS_GAMMA_NONE if rho is not above the last value of the
+ *         table, as in flat blocks
  */
 SHARED_INLINE int bliinds_gamma(const float *table, float rho)
 {
@@ -369,25 +377,25 @@ SHARED_INLINE int bliinds_gamma(const float *table, float rho)
     float u, p, q;
     int j;
 
-    u = bliinds_guess_rsqrt(r - 1.33333333f);
+    u = bliinds_approx_rsqrt(r - 1.33333333f);
     p = ((1.337007827f * u + 1.668365978e-1f) * u + 6.500588432e-1f) * u + 5.727267102e-2f;
     q =  (9.041299184e-1f * u + 9.825797097e-1f) * u + 1.f;
-    j = (bliinds_guess_div(p, q) - .03f) * 1000.f;
+    j = (bliinds_approx_div(p, q) - .03f) * 1000.f;
     j = j < BLIINDS_GAMMA_NB - 2 ? j : BLIINDS_GAMMA_NB - 2;
     j += (r <= table[j + 1]) - (r > table[j]);
 
     return rho > last ? j : BLIINDS_GAMMA_NONE;
 }
 
-/// Shape of the generalised Gaussian in thousandths, from bliinds_gamma().
+/// Convert an index returned by bliinds_gamma() to the shape in thousandths.
 SHARED_INLINE int bliinds_gamma_value(int index)
 {
     return index == BLIINDS_GAMMA_NONE ? BLIINDS_GAMMA_FLAT : BLIINDS_GAMMA_MIN + index;
 }
 
 /**
- * A value of BLIINDSBlock as unsigned 32.32 fixed point, so that sums do not
- * depend on their order. All are below 2^19: 2^13 can be added.
+ * Convert a value of BLIINDSBlock to unsigned 32.32 fixed point, whose sums do not depend on the
+ * order of additions. All values are below 2^19, so that 64 bits hold the sum of 2^13.
  */
 SHARED_INLINE uint64_t bliinds_fixed(float x)
 {
@@ -395,21 +403,22 @@ SHARED_INLINE uint64_t bliinds_fixed(float x)
 }
 
 /**
- * Whether a block straddles a line of the 8x8 grid on which most codecs transform,
- * along one axis.
+ * Return 1 if a block straddles a line of the 8x8 grid on which most codecs transform, else 0.
  *
- * @param b index of the block in its row or column
+ * A block is aligned with the grid if it straddles no line along either axis.
+ *
+ * @param b index of the block along one axis
  */
-SHARED_INLINE int bliinds_straddles(int b)
+SHARED_INLINE int bliinds_is_straddling(int b)
 {
     int first = (BLIINDS_STEP * b - 1) & 7;
 
     return first + BLIINDS_BLOCK > 8;
 }
 
-// ---- what is pooled of the blocks of a level ----
+// ---- sums over the blocks of a level ----
 
-/// The statistics of a block that are pooled; gamma as its shape in thousandths.
+/// Pooled statistics of a block; gamma is pooled as shape in thousandths.
 enum BLIINDSStatistic {
     BLIINDS_ZETA,
     BLIINDS_SUB,
@@ -418,66 +427,66 @@ enum BLIINDSStatistic {
     BLIINDS_NB_STATISTICS
 };
 
-/// An exact sum of bliinds_fixed() values, in units of 1 and of 2^-32.
+/// Exact sum of bliinds_fixed() values: integer + fraction * 2^-32, where fraction may exceed 2^32.
 typedef struct BLIINDSSum {
-    uint64_t whole, fraction;
+    uint64_t integer, fraction;
 } BLIINDSSum;
 
-/// Sums of a statistic, all 0 where a model needs the bands alone.
+/// Sums of one statistic over the blocks of a level; all 0 if only the bands are computed.
 typedef struct BLIINDSPooled {
-    BLIINDSSum grid[2];     ///< over blocks clear of the 8x8 grid of the level, and straddling it
-    BLIINDSSum worst;       ///< over the bliinds_nb_worst() blocks of worst quality
+    BLIINDSSum by_class[2]; ///< over the blocks aligned with the 8x8 grid, and straddling it
+    BLIINDSSum pooled10;    ///< over the bliinds_nb_pooled10() blocks of worst quality
 } BLIINDSPooled;
 
-/// Sums over the blocks of a level: integers, so that the order of additions does not matter.
+/// Sums over the blocks of a level. Integers make the order of additions irrelevant.
 typedef struct BLIINDSLevelSums {
     BLIINDSPooled pooled[BLIINDS_NB_STATISTICS];
-    BLIINDSSum band[2][3];  ///< as grid above; in levels 2 and 3 one class may have both
-    uint64_t nb_flat;       ///< blocks that bliinds_is_flat(), at level 1; others may leave it 0
-    /// at level 3, |d| and d^2 of bliinds_coarse() samples, d to the frame before; else 0
+    BLIINDSSum band[2][3];  ///< [grid class][band]; levels 2 and 3 may use one class only
+    uint64_t nb_flat;       ///< level 1: number of flat blocks; levels 2 and 3 may leave it 0
+    /// level 3: sums of |d| and d^2, d = bliinds_motion_sample() minus that of the previous frame
     uint64_t motion[2];
 } BLIINDSLevelSums;
 
-/// Bits behind the point of bliinds_coarse().
-#define BLIINDS_COARSE_BITS 7
+/// Fraction bits of bliinds_motion_sample().
+#define BLIINDS_MOTION_FRAC_BITS 7
 
-/// A sample as it is kept for the next frame: black may be 0 or 16, so -16 to 255 are met.
-SHARED_INLINE int16_t bliinds_coarse(int32_t sample)
+/// Reduce a level 3 sample to the precision kept for the next frame. Its value is in -16..255.
+SHARED_INLINE int16_t bliinds_motion_sample(int32_t sample)
 {
-    return sample >> (BLIINDS_FRAC_BITS - BLIINDS_COARSE_BITS);
+    return sample >> (BLIINDS_FRAC_BITS - BLIINDS_MOTION_FRAC_BITS);
 }
 
-/// Add a value, or a sum of up to 2^13 values, of bliinds_fixed().
+/// Add a bliinds_fixed() value, or a sum of up to 2^13 of them, to a sum.
 SHARED_INLINE void bliinds_sum_add(BLIINDSSum *dst, uint64_t fixed)
 {
-    dst->whole    += fixed >> 32;
+    dst->integer  += fixed >> 32;
     dst->fraction += (uint32_t)fixed;
 }
 
-/// Number of blocks along a side of n samples.
+/// Return the number of blocks along a side of n samples.
 SHARED_INLINE int bliinds_nb_blocks(int n)
 {
     return (n + BLIINDS_STEP - 1) / BLIINDS_STEP;
 }
 
-/// Number of blocks of level l, from 0, of a picture.
+/// Return the number of blocks of a picture of w x h samples at level l, counted from 0.
 SHARED_INLINE int bliinds_level_blocks(int w, int h, int l)
 {
     return bliinds_nb_blocks(w >> l) * bliinds_nb_blocks(h >> l);
 }
 
-/// How many of n blocks along a side are clear of the 8x8 grid: four of each eight.
-SHARED_INLINE int bliinds_nb_clear(int n)
+/// Return how many of n blocks along a side are aligned with the 8x8 grid: 4 of each 8.
+SHARED_INLINE int bliinds_nb_aligned(int n)
 {
     int nb = n / 8 * 4;
 
     for (int b = 0; b < n % 8; b++)
-        nb += !bliinds_straddles(b);
+        nb += !bliinds_is_straddling(b);
     return nb;
 }
 
-/// Number of blocks in the worst 10 % of n.
-SHARED_INLINE int bliinds_nb_worst(int n)
+/// Return the number of blocks in 10 % of n, rounded up, for the percentile pooling of the paper.
+SHARED_INLINE int bliinds_nb_pooled10(int n)
 {
     return (n + 9) / 10;
 }

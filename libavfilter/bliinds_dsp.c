@@ -16,6 +16,15 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * C functions of BLIINDSDSPContext, exact sums over a level, and the 10 % percentile pooling.
+ *
+ * The pooling sums the k largest values of a statistic by radix selection. For large levels, a
+ * sample of the values first yields a narrow range around the k-th largest: values above the range
+ * are summed in one pass, and only those within it are sorted by digits.
+ */
+
 #include "config.h"
 #include "config_components.h"
 
@@ -28,7 +37,7 @@
 
 #include "bliinds_dsp.h"
 
-/// Size of the sample that tells about where the k-th largest of many values is.
+/// Size of the sample that estimates the k-th largest of many values.
 #define NB_SAMPLE 4096
 
 #define EXPAND_ROW(bits)                                                        \
@@ -36,7 +45,7 @@ static void expand_row ## bits ## _c(int32_t *dst, const uint8_t *src8,         
                                      int w, int down, int black, int up)        \
 {                                                                               \
     const uint ## bits ## _t *src = (const uint ## bits ## _t *)src8;           \
-    /* bits beyond the depth, which no valid frame has, would overflow */       \
+    /* bits beyond the depth, invalid in a frame, would overflow */             \
     const int mask = (1 << (BLIINDS_FRAC_BITS + 8 - up)) - 1;                   \
                                                                                 \
     for (int x = 0; x < w; x++)                                                 \
@@ -61,40 +70,42 @@ static void lowpass_row_c(int32_t *dst, const int32_t *above,
     }
 }
 
-static void motion_row_c(uint64_t sum[2], int16_t *before, const int32_t *line, int w)
+static void motion_row_c(uint64_t sum[2], int16_t *prev, const int32_t *line, int w)
 {
     for (int x = 0; x < w; x++) {
-        const int16_t v = bliinds_coarse(line[x]);
-        const int d = v - before[x];
+        const int16_t v = bliinds_motion_sample(line[x]);
+        const int d = v - prev[x];
 
-        sum[0]   += FFABS(d);
-        sum[1]   += d * d;
-        before[x] = v;
+        sum[0] += FFABS(d);
+        sum[1] += d * d;
+        prev[x] = v;
     }
 }
 
-static av_always_inline void basis_part(float *restrict dst, ptrdiff_t stride,
-                                        const int32_t *restrict line, int nb_blocks,
-                                        float (*part)(int32_t))
+/// Apply the integer stage of the DCT along a row, to the upper or lower bits that part returns.
+static av_always_inline void dct5_part(float *restrict dst, ptrdiff_t stride,
+                                       const int32_t *restrict line, int nb_blocks,
+                                       float (*part)(int32_t))
 {
     for (int b = 0; b < nb_blocks; b++) {
         const int32_t *x = line + BLIINDS_STEP * b;
         float t[5];
 
-        bliinds_basis(t, part(x[0]), part(x[1]), part(x[2]), part(x[3]), part(x[4]));
+        bliinds_dct5_integer_stage(t, part(x[0]), part(x[1]), part(x[2]), part(x[3]), part(x[4]));
         for (int k = 0; k < 5; k++)
             dst[k * stride + b] = t[k];
     }
 }
 
-static void basis_row_c(float *high, float *low, ptrdiff_t stride,
-                        const int32_t *line, int nb_blocks)
+static void dct5_row_c(float *upper, float *lower, ptrdiff_t stride,
+                       const int32_t *line, int nb_blocks)
 {
-    basis_part(high, stride, line, nb_blocks, bliinds_high);
-    if (low)
-        basis_part(low, stride, line, nb_blocks, bliinds_low);
+    dct5_part(upper, stride, line, nb_blocks, bliinds_upper_bits);
+    if (lower)
+        dct5_part(lower, stride, line, nb_blocks, bliinds_lower_bits);
 }
 
+/// Gather the horizontal terms of block b from 5 rows, [row][term].
 static av_always_inline void load_block(float dst[5][5], const float *const src[5],
                                         ptrdiff_t stride, int b)
 {
@@ -103,23 +114,23 @@ static av_always_inline void load_block(float dst[5][5], const float *const src[
             dst[y][k] = src[y][k * stride + b];
 }
 
-/// Compiled for each of its calls, without the arithmetic of what is not stored.
-static av_always_inline void blocks(float *restrict dst, const float *const high[5],
-                                    const float *const low[5], ptrdiff_t stride,
-                                    int nb_blocks, int nb_rows, int has_low)
+/// Inlined into each caller, so that the compiler drops the arithmetic of values not stored.
+static av_always_inline void compute_blocks(float *restrict dst, const float *const upper[5],
+                                            const float *const lower[5], ptrdiff_t stride,
+                                            int nb_blocks, int nb_rows, int has_lower)
 {
     for (int b = 0; b < nb_blocks; b++) {
         BLIINDSBlock block;
-        float rows[5][5], terms[5][5], low_terms[5][5];
+        float rows[5][5], terms[5][5], lower_terms[5][5];
 
-        load_block(rows, high, stride, b);
-        bliinds_columns(terms, (const float (*)[5])rows);
-        if (has_low) {
-            load_block(rows, low, stride, b);
-            bliinds_columns(low_terms, (const float (*)[5])rows);
+        load_block(rows, upper, stride, b);
+        bliinds_dct5_columns(terms, (const float (*)[5])rows);
+        if (has_lower) {
+            load_block(rows, lower, stride, b);
+            bliinds_dct5_columns(lower_terms, (const float (*)[5])rows);
             for (int i = 0; i < 5; i++)
                 for (int k = 0; k < 5; k++)
-                    terms[i][k] += low_terms[i][k];
+                    terms[i][k] += lower_terms[i][k];
         }
         bliinds_block(&block, (const float (*)[5])terms);
 
@@ -135,22 +146,22 @@ static av_always_inline void blocks(float *restrict dst, const float *const high
     }
 }
 
-static void block_row_c(float *dst, const float *const high[5], const float *const low[5],
+static void block_row_c(float *dst, const float *const upper[5], const float *const lower[5],
                         ptrdiff_t stride, int nb_blocks)
 {
-    if (low)
-        blocks(dst, high, low, stride, nb_blocks, BLIINDS_NB_ROWS, 1);
+    if (lower)
+        compute_blocks(dst, upper, lower, stride, nb_blocks, BLIINDS_NB_ROWS, 1);
     else
-        blocks(dst, high, low, stride, nb_blocks, BLIINDS_NB_ROWS, 0);
+        compute_blocks(dst, upper, lower, stride, nb_blocks, BLIINDS_NB_ROWS, 0);
 }
 
-static void band_row_c(float *dst, const float *const high[5], const float *const low[5],
+static void band_row_c(float *dst, const float *const upper[5], const float *const lower[5],
                        ptrdiff_t stride, int nb_blocks)
 {
-    if (low)
-        blocks(dst, high, low, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 1);
+    if (lower)
+        compute_blocks(dst, upper, lower, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 1);
     else
-        blocks(dst, high, low, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 0);
+        compute_blocks(dst, upper, lower, stride, nb_blocks, BLIINDS_ROW_STATISTIC, 0);
 }
 
 static void sum_rows_c(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
@@ -167,8 +178,8 @@ static void gamma_row_c(float *rho, const float *table, int nb_blocks)
         rho[b] = bliinds_gamma_value(bliinds_gamma(table, rho[b]));
 }
 
-static int select_c(float *dst, uint64_t above[2], const float *value, int n,
-                    const float range[2])
+static int select_range_c(float *dst, uint64_t above[2], const float *value, int n,
+                          const float range[2])
 {
     int nb = 0;
 
@@ -189,12 +200,12 @@ av_cold void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp)
     dsp->expand_row16 = expand_row16_c;
     dsp->lowpass_row  = lowpass_row_c;
     dsp->motion_row   = motion_row_c;
-    dsp->basis_row    = basis_row_c;
+    dsp->dct5_row     = dct5_row_c;
     dsp->block_row    = block_row_c;
     dsp->band_row     = band_row_c;
     dsp->sum_rows     = sum_rows_c;
     dsp->gamma_row    = gamma_row_c;
-    dsp->select       = select_c;
+    dsp->select_range = select_range_c;
 
 #if ARCH_X86 && HAVE_X86ASM && CONFIG_BLIINDS_FILTER
     ff_bliinds_dsp_init_x86(dsp);
@@ -213,7 +224,7 @@ void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB])
 }
 
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                        const BLIINDSBlocks *blocks, int y,
+                        const BLIINDSLevelBlocks *blocks, int y,
                         float *value, ptrdiff_t stride, const float *table)
 {
     const ptrdiff_t first = y * (ptrdiff_t)blocks->w;
@@ -230,41 +241,43 @@ void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
         memcpy(blocks->statistic[i] + first, value + (BLIINDS_ROW_STATISTIC + i) * stride,
                blocks->w * sizeof(*value));
 
-    // blocks straddle the grid in the same way every 8 blocks
+    // the grid class of a block repeats every 8 blocks
     for (int x = 0; x < BLIINDS_NB_LANES; x++) {
-        const int class = bliinds_straddles(y) || bliinds_straddles(x);
+        const int grid_class = bliinds_is_straddling(y) || bliinds_is_straddling(x);
 
         sums->nb_flat += sum[BLIINDS_ROW_FLAT][x] >> 32;
         for (int i = 0; i < 3; i++)
-            bliinds_sum_add(&sums->band[class][i], sum[BLIINDS_ROW_BAND + i][x]);
+            bliinds_sum_add(&sums->band[grid_class][i], sum[BLIINDS_ROW_BAND + i][x]);
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++)
-            bliinds_sum_add(&sums->pooled[i].grid[class], sum[BLIINDS_ROW_STATISTIC + i][x]);
+            bliinds_sum_add(&sums->pooled[i].by_class[grid_class], sum[BLIINDS_ROW_STATISTIC + i][x]);
     }
 }
 
 /**
- * Add the k largest of n values to a sum, by radix selection: non-negative floats
- * have the same order as their bits.
+ * Add the k largest of n values to a sum.
  *
- * @param value overwritten
- * @return the k-th largest
+ * Radix selection over the bits of the values, whose order is that of non-negative floats.
+ *
+ * @param value n values, at least 0; overwritten
+ * @param k     1..n
+ * @return the k-th largest value
  */
-static float add_largest(BLIINDSSum *dst, float *value, int n, int k)
+static float sum_k_largest(BLIINDSSum *dst, float *value, int n, int k)
 {
     static const struct { int shift, bits; } digit[] = { { 21, 11 }, { 10, 11 }, { 0, 10 } };
     uint64_t fixed;
 
     for (int d = 0; d < FF_ARRAY_ELEMS(digit); d++) {
         const unsigned mask = (1 << digit[d].bits) - 1;
-        unsigned count[1 << 11] = { 0 }, bin = mask;
+        unsigned hist[1 << 11] = { 0 }, bin = mask;
         int nb_equal = 0;
 
         for (int i = 0; i < n; i++)
-            count[av_float2int(value[i]) >> digit[d].shift & mask]++;
-        while (count[bin] < k)
-            k -= count[bin--];
+            hist[av_float2int(value[i]) >> digit[d].shift & mask]++;
+        while (hist[bin] < k)
+            k -= hist[bin--];
 
-        // larger digits are among the k largest, equal ones go to the next digit
+        // values with a larger digit are among the k largest; equal digits go to the next pass
         for (int i = 0; i < n; i++) {
             unsigned v = av_float2int(value[i]) >> digit[d].shift & mask;
 
@@ -277,78 +290,79 @@ static float add_largest(BLIINDSSum *dst, float *value, int n, int k)
     }
 
     fixed = bliinds_fixed(value[0]);
-    dst->whole    += k * (fixed >> 32);
+    dst->integer  += k * (fixed >> 32);
     dst->fraction += k * (fixed & UINT32_MAX);
     return value[0];
 }
 
-/// The k-th largest of a sample of values.
-static float sample_largest(const float *value, int n, float *sample, int nb, int k)
+/// Return the k-th largest of nb values that are sampled at equal distances from n values.
+static float sample_kth_largest(const float *value, int n, float *sample, int nb, int k)
 {
     BLIINDSSum unused = { 0 };
 
     for (int i = 0; i < nb; i++)
         sample[i] = value[(int64_t)i * n / nb];
-    return add_largest(&unused, sample, nb, k);
+    return sum_k_largest(&unused, sample, nb, k);
 }
 
-/// Add the k largest of n values, of which few are looked at twice.
-static void add_largest_of_many(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
-                                float *value, int n, int k, float *candidate)
+/// Add the k largest of n values to a sum; a sample bounds the values that need radix selection.
+static void sum_k_largest_sampled(const BLIINDSDSPContext *dsp, BLIINDSSum *dst,
+                                  float *value, int n, int k, float *selection)
 {
-    // expected rank of the k-th largest in the sample, and four standard deviations of it
+    // expected rank of the k-th largest value in the sample, and four standard deviations of it
     const int middle = (int64_t)NB_SAMPLE * k / n;
     const int margin = 4 * sqrtf(middle);
-    const int max    = BLIINDS_NB_CANDIDATES(n) - BLIINDS_NB_SELECT;
+    const int max    = BLIINDS_SELECT_SIZE(n) - BLIINDS_SELECT_CHUNK;
     BLIINDSSum sum = { 0 };
     int nb = 0, nb_above = 0;
     float range[2];
 
-    range[0] = sample_largest(value, n, candidate, NB_SAMPLE, FFMIN(middle + margin, NB_SAMPLE));
-    range[1] = sample_largest(value, n, candidate, NB_SAMPLE, FFMAX(middle - margin, 1));
+    range[0] = sample_kth_largest(value, n, selection, NB_SAMPLE, FFMIN(middle + margin, NB_SAMPLE));
+    range[1] = sample_kth_largest(value, n, selection, NB_SAMPLE, FFMAX(middle - margin, 1));
 
-    for (int i = 0; i < n && nb <= max; i += BLIINDS_NB_SELECT) {
+    for (int i = 0; i < n && nb <= max; i += BLIINDS_SELECT_CHUNK) {
         uint64_t above[2] = { 0 };
 
-        nb += dsp->select(candidate + nb, above, value + i,
-                          FFMIN(FFALIGN(n - i, BLIINDS_VECTOR), BLIINDS_NB_SELECT), range);
+        nb += dsp->select_range(selection + nb, above, value + i,
+                                FFMIN(FFALIGN(n - i, BLIINDS_VECTOR), BLIINDS_SELECT_CHUNK), range);
         bliinds_sum_add(&sum, above[0]);
         nb_above += above[1];
     }
     if (nb <= max && k > nb_above && k <= nb_above + nb) {
-        dst->whole    += sum.whole;
+        dst->integer  += sum.integer;
         dst->fraction += sum.fraction;
-        add_largest(dst, candidate, nb, k - nb_above);
+        sum_k_largest(dst, selection, nb, k - nb_above);
     } else {
-        add_largest(dst, value, n, k);
+        sum_k_largest(dst, value, n, k);
     }
 }
 
-static void add_smallest_gamma(BLIINDSSum *dst, const float *value, int n, int k)
+/// Add the k smallest of n shapes to a sum, by their histogram.
+static void sum_k_smallest_shapes(BLIINDSSum *dst, const float *value, int n, int k)
 {
-    unsigned count[BLIINDS_GAMMA_FLAT + 1] = { 0 };
+    unsigned hist[BLIINDS_GAMMA_FLAT + 1] = { 0 };
 
     for (int i = 0; i < n; i++)
-        count[(int)value[i]]++;
+        hist[(int)value[i]]++;
     for (int shape = 0; k > 0; shape++) {
-        const int nb = FFMIN(k, count[shape]);
+        const int nb = FFMIN(k, hist[shape]);
 
-        dst->whole += (uint64_t)nb * shape;
+        dst->integer += (uint64_t)nb * shape;
         k -= nb;
     }
 }
 
-void ff_bliinds_add_worst(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                          const BLIINDSBlocks *blocks, enum BLIINDSStatistic statistic)
+void ff_bliinds_pool10(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                       const BLIINDSLevelBlocks *blocks, enum BLIINDSStatistic statistic)
 {
-    const int n = blocks->w * blocks->h, k = bliinds_nb_worst(n);
+    const int n = blocks->w * blocks->h, k = bliinds_nb_pooled10(n);
     float *value    = blocks->statistic[statistic];
-    BLIINDSSum *dst = &sums->pooled[statistic].worst;
+    BLIINDSSum *dst = &sums->pooled[statistic].pooled10;
 
     if (statistic == BLIINDS_GAMMA)
-        add_smallest_gamma(dst, value, n, k);
+        sum_k_smallest_shapes(dst, value, n, k);
     else if (n < 8 * NB_SAMPLE)
-        add_largest(dst, value, n, k);
+        sum_k_largest(dst, value, n, k);
     else
-        add_largest_of_many(dsp, dst, value, n, k, blocks->candidate[statistic]);
+        sum_k_largest_sampled(dsp, dst, value, n, k, blocks->selection[statistic]);
 }

@@ -18,7 +18,12 @@
 
 /**
  * @file
- * The functions of the CPU for rows of samples and of blocks.
+ * CPU functions of BLIINDS for rows of samples and rows of blocks, and the sums over a level.
+ *
+ * A row of luma becomes level 1 samples (expand_row), these the rows of levels 2 and 3
+ * (lowpass_row). dct5_row applies the DCT along a row; from five such rows, block_row or band_row
+ * completes it for a row of blocks and writes rows of values, which ff_bliinds_add_row() sums.
+ * After the last row of a level, ff_bliinds_pool10() pools the 10 % of blocks of worst quality.
  */
 
 #ifndef AVFILTER_BLIINDS_DSP_H
@@ -29,43 +34,44 @@
 
 #include "bliinds_block.h"
 
-/// Rows of values of a row of blocks. band_row() writes those before the statistics.
+/// Rows of values that block_row() writes. band_row() writes those before BLIINDS_ROW_STATISTIC.
 enum {
     BLIINDS_ROW_BAND,
-    BLIINDS_ROW_FLAT       = BLIINDS_ROW_BAND + 3,  ///< 1 if bliinds_is_flat(), else 0
-    BLIINDS_ROW_STATISTIC,                          ///< in the order of BLIINDSStatistic
-    /// variance over squared mean deviation, until gamma_row() has put shapes there
+    BLIINDS_ROW_FLAT       = BLIINDS_ROW_BAND + 3,  ///< 1 for a flat block, else 0
+    BLIINDS_ROW_STATISTIC,                          ///< statistics in the order of BLIINDSStatistic
+    /// rho of BLIINDSBlock, until gamma_row() replaces it by the shape in thousandths
     BLIINDS_ROW_RHO        = BLIINDS_ROW_STATISTIC + BLIINDS_GAMMA,
     BLIINDS_NB_ROWS
 };
 
-/// A row has 8 sums, each over every eighth block: in these the 8x8 grid lies alike.
+/// Number of sums of a row. Each is over every 8th block: their position in the 8x8 grid is equal.
 #define BLIINDS_NB_LANES 8
 
-/// Most elements of a vector: numbers of blocks are multiples of it.
+/// Largest number of elements of a vector; numbers of blocks are padded to a multiple of it.
 #define BLIINDS_VECTOR 16
 
-/// Elements behind a row of samples that functions may read, or write any value to.
+/// Elements behind a row of samples that functions may read, and may overwrite with any value.
 #define BLIINDS_ROW_PAD 64
 
-/// The most values of one select(): as many as bliinds_sum_add() takes.
-#define BLIINDS_NB_SELECT (1 << 13)
+/// Maximum number of values of one select_range() call, whose sum bliinds_sum_add() accepts.
+#define BLIINDS_SELECT_CHUNK (1 << 13)
 
-/// Room that ff_bliinds_add_largest() needs to find the largest of n values in a fast way.
-#define BLIINDS_NB_CANDIDATES(n) ((n) / 8 + BLIINDS_NB_SELECT)
+/// Number of elements of BLIINDSLevelBlocks.selection for a level of n blocks.
+#define BLIINDS_SELECT_SIZE(n) ((n) / 8 + BLIINDS_SELECT_CHUNK)
 
 /**
- * Strides are in elements; line, dst and src do not overlap. Numbers of blocks are multiples of
- * BLIINDS_VECTOR: what rows have behind their last block is any finite value.
+ * Functions for one row. Strides are in elements. Sources and destinations do not overlap.
+ * nb_blocks is a multiple of BLIINDS_VECTOR; the padding behind the last block has arbitrary finite
+ * values. The functions are thread-safe, and all implementations return the same bits.
  */
 typedef struct BLIINDSDSPContext {
     /**
-     * Expand a row of luma to level 1 samples; no more than these are read and written.
+     * Convert a row of luma to level 1 samples. Reads and writes exactly w samples.
      *
-     * @param src   uint8_t, or native uint16_t in row16
-     * @param w     samples
-     * @param down  right shift from src to a sample's value
-     * @param black value of black
+     * @param src   uint8_t samples; uint16_t in native byte order for expand_row16
+     * @param w     width in samples
+     * @param down  right shift from the stored sample to its value
+     * @param black value of black, subtracted
      * @param up    left shift from a value to a level sample
      */
     void (*expand_row8)(int32_t *dst, const uint8_t *src, int w,
@@ -74,107 +80,120 @@ typedef struct BLIINDSDSPContext {
                          int down, int black, int up);
 
     /**
-     * Low-pass filter and decimate three rows to one of the next level.
+     * Low-pass filter three rows, and decimate them to a row of the next level.
      *
-     * @param dst    w / 2 samples
-     * @param middle row between above and below; dst[x] is centred on its sample 2 * x + 1
-     * @param w      samples of a row; a sample of value 0 comes after them
+     * @param dst    w / 2 samples; dst[x] is centred on sample 2 * x + 1 of the middle row
+     * @param middle row between above and below
+     * @param w      width of the source rows in samples; each is followed by a sample of value 0
      */
     void (*lowpass_row)(int32_t *dst, const int32_t *above, const int32_t *middle,
                         const int32_t *below, int w);
 
     /**
-     * Sum how a row of level 3 differs from that of the frame before, in whose place it is kept.
+     * Sum the differences of a row of level 3 from the previous frame, and store it for the next.
      *
-     * @param sum    of BLIINDSLevelSums.motion, is added to
-     * @param before bliinds_coarse() of w samples; no more are read and written
+     * @param sum  BLIINDSLevelSums.motion, added to
+     * @param prev bliinds_motion_sample() of the previous frame, w elements; replaced by this frame
+     * @param line level 3 samples, w elements
      */
-    void (*motion_row)(uint64_t sum[2], int16_t *before, const int32_t *line, int w);
+    void (*motion_row)(uint64_t sum[2], int16_t *prev, const int32_t *line, int w);
 
     /**
-     * bliinds_basis() along a row, for each block.
+     * Apply bliinds_dct5_integer_stage() along a row, for each block.
      *
-     * @param high term k of block b's upper parts at [k * stride + b]
-     * @param low  the same of the lower parts, or NULL if they are all 0
-     * @param line the row from sample -1 on; samples outside of it are 0
+     * @param upper terms of the upper bits; term k of block b at [k * stride + b]
+     * @param lower terms of the lower bits in the same layout, or NULL if these bits are all 0
+     * @param line  row of level samples, starting at x = -1; samples outside of the picture are 0
      */
-    void (*basis_row)(float *high, float *low, ptrdiff_t stride,
-                      const int32_t *line, int nb_blocks);
+    void (*dct5_row)(float *upper, float *lower, ptrdiff_t stride,
+                     const int32_t *line, int nb_blocks);
 
     /**
-     * bliinds_block() for each block of a row of blocks.
+     * Apply bliinds_dct5_columns() and bliinds_block() to each block of a row of blocks.
      *
-     * @param dst  value r of block b at [r * stride + b]
-     * @param high basis_row() of the 5 rows
-     * @param low  the same of the lower parts, or NULL if they are all 0
+     * @param dst   BLIINDS_NB_ROWS rows of values; row r of block b at [r * stride + b]
+     * @param upper output of dct5_row() for the 5 rows of the blocks, upper bits
+     * @param lower output of dct5_row() for the lower bits, or NULL if these are all 0
      */
-    void (*block_row)(float *dst, const float *const high[5],
-                      const float *const low[5], ptrdiff_t stride, int nb_blocks);
+    void (*block_row)(float *dst, const float *const upper[5],
+                      const float *const lower[5], ptrdiff_t stride, int nb_blocks);
 
-    /// block_row() without the statistics.
-    void (*band_row)(float *dst, const float *const high[5],
-                     const float *const low[5], ptrdiff_t stride, int nb_blocks);
+    /// Compute only the rows before BLIINDS_ROW_STATISTIC of block_row().
+    void (*band_row)(float *dst, const float *const upper[5],
+                     const float *const lower[5], ptrdiff_t stride, int nb_blocks);
 
     /**
-     * Sums of rows that block_row() or band_row() wrote.
+     * Sum the rows that block_row() or band_row() wrote, as bliinds_fixed() values.
      *
-     * @param sum bliinds_fixed() of block b's value is added to [r][b % BLIINDS_NB_LANES]
+     * @param sum added to; the value of row r and block b goes to [r][b % BLIINDS_NB_LANES]
      */
     void (*sum_rows)(uint64_t (*sum)[BLIINDS_NB_LANES], const float *value,
                      ptrdiff_t stride, int nb_rows, int nb_blocks);
 
-    /// Replace the row BLIINDS_ROW_RHO by bliinds_gamma_value(), by ff_bliinds_gamma_table().
+    /// Replace rho by the shape in thousandths; table is from ff_bliinds_gamma_table().
     void (*gamma_row)(float *rho, const float *table, int nb_blocks);
 
     /**
-     * Sum the values above a range, and collect those in it.
+     * Sum the values above a range, and collect the values in the range.
      *
-     * @param dst   n elements
-     * @param above bliinds_fixed() of those above is added to [0], their number to [1]
-     * @param n     a multiple of BLIINDS_VECTOR, at most BLIINDS_NB_SELECT
-     * @param range its lower and upper end, both inclusive
-     * @return number of values in dst
+     * @param dst   room for n elements; receives the values in the range
+     * @param above [0] adds up bliinds_fixed() of the values above the range, [1] counts them
+     * @param n     a multiple of BLIINDS_VECTOR, at most BLIINDS_SELECT_CHUNK
+     * @param range lower and upper end, both inclusive
+     * @return number of values written to dst
      */
-    int (*select)(float *dst, uint64_t above[2], const float *value, int n,
-                  const float range[2]);
+    int (*select_range)(float *dst, uint64_t above[2], const float *value, int n,
+                        const float range[2]);
 } BLIINDSDSPContext;
 
+/// Set all functions, to the fastest ones that the CPU supports.
 void ff_bliinds_dsp_init(BLIINDSDSPContext *dsp);
+
+/// Replace the C functions by the x86 assembly that the CPU supports.
 void ff_bliinds_dsp_init_x86(BLIINDSDSPContext *dsp);
 
 // ---- sums over the blocks of a level ----
 
-/// The blocks of a level, from which the worst are chosen.
-typedef struct BLIINDSBlocks {
-    int w, h;
-    /// of each block, [h][w], and up to the next multiple of BLIINDS_VECTOR values of -1
+/// Statistics of all blocks of a level, kept for the 10 % percentile pooling.
+typedef struct BLIINDSLevelBlocks {
+    int w, h;                                   ///< size in blocks
+    /// [h][w] values, followed by BLIINDS_VECTOR values of -1
     float *statistic[BLIINDS_NB_STATISTICS];
-    float *candidate[BLIINDS_GAMMA];            ///< BLIINDS_NB_CANDIDATES(w * h)
-} BLIINDSBlocks;
+    float *selection[BLIINDS_GAMMA];            ///< scratch, BLIINDS_SELECT_SIZE(w * h) elements
+} BLIINDSLevelBlocks;
 
 /**
- * Fill the table of the generalised Gaussian's rho for bliinds_gamma():
- * rho(g) = G(1/g) G(3/g) / G(2/g)^2 with G the gamma function.
+ * Fill the table for bliinds_gamma() with the ratio rho of the generalised Gaussian of shape g:
+ * rho(g) = G(1/g) G(3/g) / G(2/g)^2, where G is the gamma function.
  */
 void ff_bliinds_gamma_table(float table[BLIINDS_GAMMA_NB]);
 
 /**
  * Add a row of blocks to the sums of its level.
  *
- * @param blocks takes its statistics
- * @param y      number of the row of blocks
- * @param value  output of block_row(), or of band_row() if table is NULL, overwritten
- * @param table  of ff_bliinds_gamma_table(), or NULL for the bands alone
+ * Threads may add different rows of a level at the same time, each to sums of its own.
+ *
+ * @param sums   added to
+ * @param blocks receives the statistics of the row, unless table is NULL
+ * @param y      index of the row of blocks
+ * @param value  output of block_row(), or of band_row() if table is NULL; overwritten
+ * @param stride distance of the rows of values, in elements
+ * @param table  filled by ff_bliinds_gamma_table(), or NULL to sum the bands only
  */
 void ff_bliinds_add_row(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                        const BLIINDSBlocks *blocks, int y,
+                        const BLIINDSLevelBlocks *blocks, int y,
                         float *value, ptrdiff_t stride, const float *table);
 
 /**
- * Add the values of a statistic's worst blocks to the sums of their level: the smallest shapes
- * of gamma, the largest values, from 0 to 2^19, of the others, which are overwritten.
+ * Pool a statistic over the 10 % of blocks of worst quality.
+ *
+ * These have the smallest shapes of gamma, or the largest values of another statistic. Threads may
+ * pool different statistics of a level at the same time.
+ *
+ * @param sums   pooled10 of the statistic is added to
+ * @param blocks values in 0..2^19; those of the statistic may be overwritten
  */
-void ff_bliinds_add_worst(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
-                          const BLIINDSBlocks *blocks, enum BLIINDSStatistic statistic);
+void ff_bliinds_pool10(const BLIINDSDSPContext *dsp, BLIINDSLevelSums *sums,
+                       const BLIINDSLevelBlocks *blocks, enum BLIINDSStatistic statistic);
 
 #endif /* AVFILTER_BLIINDS_DSP_H */

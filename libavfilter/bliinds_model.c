@@ -16,6 +16,15 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Models of BLIINDS: the parser of model files, and the prediction of the score from the features.
+ *
+ * doc/model-format.md describes the format. A model is linear in the features, with up to
+ * BLIINDS_MAX_UNITS hidden units and an optional logistic link. The probabilistic model of the
+ * BLIINDS-II paper is not implemented; tools/bliinds-convert-release converts it to a linear one.
+ */
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -30,11 +39,13 @@
 
 #include "bliinds.h"
 
-/// Limits of the sigma of a frame, as factors of the sigma of the model.
+/// @name Limits of the sigma of a frame, as factors of the sigma of the model
+/// @{
 #define MIN_SIGMA 0.25
 #define MAX_SIGMA 4
+/// @}
 
-/// Whether a model uses a feature.
+/// Return nonzero if a model gives weight to a feature.
 static int uses(const BLIINDSModel *model, int feature)
 {
     for (int i = 0; i < model->nb_units; i++)
@@ -45,14 +56,14 @@ static int uses(const BLIINDSModel *model, int feature)
 
 int ff_bliinds_model_needs_statistics(const BLIINDSModel *model)
 {
-    // the other features are computed from band energies, motion and the bitstream
+    // features outside of these two ranges need only band energies, motion or the bitstream
     for (int i = 0; i < BLIINDS_FEATURE_MOTION; i++)
-        if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_MEAN_PHASE) && uses(model, i))
+        if ((i < BLIINDS_FEATURE_BAND || i >= BLIINDS_FEATURE_GRID_PHASE_STAT) && uses(model, i))
             return 1;
     return 0;
 }
 
-/// Values of weight 0 are left out: they may be NAN.
+/// Add up weighted values; those of weight 0 are skipped, as they may be NAN.
 static double weighted_sum(double sum, const double weight[BLIINDS_NB_FEATURES],
                            const double value[BLIINDS_NB_FEATURES])
 {
@@ -88,38 +99,42 @@ BLIINDSPrediction ff_bliinds_model_predict(const BLIINDSModel *model,
 
 // ---- parser of model files ----
 
-#define MAX_SIZE (1 << 20)      ///< bytes; a model of all features and units has 60 kB
+#define MAX_SIZE (1 << 20)      ///< bytes; a model with all features and units has 60 kB
 #define BLANKS   " \t\r"
 #define FEATURE  "the name of a feature"
 
-/// Largest magnitude of a number, so that scores stay finite.
+/// Largest magnitude of a number that keeps scores finite.
 #define MAX_NUMBER 1e100
 
-/// The text of models/vmaf1_est5.txt, which ffbuild/bin2c embeds with a terminating 0.
+/// Text of models/vmaf1_est5.txt, which ffbuild/bin2c embeds with a terminating 0.
 extern const unsigned char ff_vmaf1_est5_txt_data[];
 extern const unsigned int  ff_vmaf1_est5_txt_len;
 
+/// State of the parser of one model file.
 typedef struct Parser {
     void *logctx;
     const char *path;
     int line;
     char *next;                 ///< rest of the line, NULL at its end
-    int error;                  ///< set by the first error, the only one that is logged
+    int error;                  ///< AVERROR of the first error; later ones are not logged
 
-    BLIINDSModel *models;       ///< completed models, by basis
-    int is_open;                ///< a model has begun and not ended
-    BLIINDSModel model;
-    uint64_t seen[2];           ///< bit sets of the features in weight, and in sigma_weight
+    BLIINDSModel *models;       ///< completed models, by BLIINDSModelKind
+    int is_open;                ///< inside of a model: "end" has not been read
+    BLIINDSModel model;         ///< model being parsed
+    uint64_t seen[2];           ///< bit sets of the features read into weight and sigma_weight
 } Parser;
 
+/// Keyword that begins a line of a model.
 typedef struct Keyword {
     const char *name;
+    /// parse the values of the line into dst, the field at offset
     void (*parse)(Parser *p, void *dst, const struct Keyword *k);
-    size_t offset;              ///< offset of the value in a BLIINDSModel; 0: text is skipped
-    const char *choice[2];      ///< the words for 0 and 1
-    int is_positive;            ///< the number must be above 0
+    size_t offset;              ///< offset of the field in BLIINDSModel; 0: text is skipped
+    const char *choice[2];      ///< words for 0 and 1
+    int is_positive;            ///< require a number above 0
 } Keyword;
 
+/// Log an error with file and line, unless there was one before.
 static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 {
     va_list args;
@@ -134,10 +149,10 @@ static av_printf_format(2, 3) void fail(Parser *p, const char *format, ...)
 }
 
 /**
- * Read a word of the line.
+ * Read the next word of the line.
  *
- * @param needed name of the word for the error if there is none, NULL if it may be missing
- * @return the word, empty at the end of the line
+ * @param needed description of the word for the error message; NULL if it may be missing
+ * @return the word, or "" at the end of the line
  */
 static const char *next_word(Parser *p, const char *needed)
 {
@@ -148,21 +163,22 @@ static const char *next_word(Parser *p, const char *needed)
     return word ? word : "";
 }
 
+/// Read a finite number; return 0 after an error.
 static double next_number(Parser *p)
 {
     const char *word = next_word(p, "a number");
     double number = 0;
     int length = 0;
 
-    // does not depend on the locale, as strtod() does
+    // strtod() would depend on the locale
     if (av_sscanf(word, "%lf%n", &number, &length) != 1 || word[length] || !isfinite(number))
         fail(p, "'%s' is not a finite number.\n", word);
     else if (fabs(number) > MAX_NUMBER)
-        fail(p, "'%s' is beyond %g: scores would not be finite.\n", word, MAX_NUMBER);
+        fail(p, "'%s' is out of range: the magnitude must not exceed %g.\n", word, MAX_NUMBER);
     return number;
 }
 
-/// Read the weight of a feature. One more weight than there are features: the last is of "score".
+/// Read the weight of a feature. If nb_weights exceeds the number of features, the last is "score".
 static void next_weight(Parser *p, const char *name, double *weight, int nb_weights, uint64_t *seen)
 {
     int i = 0;
@@ -171,11 +187,11 @@ static void next_weight(Parser *p, const char *name, double *weight, int nb_weig
            strcmp(name, i < BLIINDS_NB_FEATURES ? ff_bliinds_feature_name[i] : "score"))
         i++;
     if (i == nb_weights) {
-        fail(p, "there is no feature '%s'.\n", name);
+        fail(p, "unknown feature '%s'.\n", name);
         return;
     }
     if (*seen >> i & 1)
-        fail(p, "a second weight of %s.\n", name);
+        fail(p, "duplicate weight of %s.\n", name);
     *seen |= UINT64_C(1) << i;
     weight[i] = next_number(p);
 }
@@ -187,12 +203,12 @@ static void parse_name(Parser *p, void *dst, const Keyword *k)
     const char *word = next_word(p, "the name");
 
     if (word[strspn(word, allowed)] || strlen(word) >= sizeof(p->model.name))
-        fail(p, "the name may have up to %d letters, digits and '._-'.\n",
+        fail(p, "invalid name: use up to %d letters, digits and '._-'.\n",
              (int)sizeof(p->model.name) - 1);
     av_strlcpy(dst, word, sizeof(p->model.name));
 }
 
-/// Store the rest of the line, or skip it if it is only for the reader of the file.
+/// Store the rest of the line, or skip it if it is documentation only.
 static void parse_text(Parser *p, void *dst, const Keyword *k)
 {
     if (k->offset && p->next)
@@ -207,7 +223,7 @@ static void parse_choice(Parser *p, void *dst, const Keyword *k)
 
     *choice = !strcmp(word, k->choice[1]);
     if (!*choice && strcmp(word, k->choice[0]))
-        fail(p, "'%s' or '%s' is expected.\n", k->choice[0], k->choice[1]);
+        fail(p, "expected '%s' or '%s'.\n", k->choice[0], k->choice[1]);
 }
 
 static void parse_number(Parser *p, void *dst, const Keyword *k)
@@ -216,7 +232,7 @@ static void parse_number(Parser *p, void *dst, const Keyword *k)
 
     *number = next_number(p);
     if (k->is_positive && *number <= 0)
-        fail(p, "a number above 0 is expected.\n");
+        fail(p, "expected a number above 0.\n");
 }
 
 static void parse_range(Parser *p, void *dst, const Keyword *k)
@@ -224,7 +240,7 @@ static void parse_range(Parser *p, void *dst, const Keyword *k)
     p->model.min = next_number(p);
     p->model.max = next_number(p);
     if (p->model.min >= p->model.max)
-        fail(p, "the range ends before it begins.\n");
+        fail(p, "empty range: the lowest score must be below the highest.\n");
 }
 
 static void parse_weight(Parser *p, void *dst, const Keyword *k)
@@ -241,7 +257,7 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
     uint64_t seen = 0;
 
     if (p->model.nb_units == BLIINDS_MAX_UNITS) {
-        fail(p, "a model may have up to %d units.\n", BLIINDS_MAX_UNITS);
+        fail(p, "too many hidden units: a model may have up to %d.\n", BLIINDS_MAX_UNITS);
         return;
     }
     unit += p->model.nb_units++;
@@ -251,32 +267,32 @@ static void parse_unit(Parser *p, void *dst, const Keyword *k)
         next_weight(p, word, unit->weight, BLIINDS_NB_FEATURES, &seen);
 }
 
-/// Check and store a complete model. The models of a file are for different frames, and share their
-/// name, range and direction.
+/// Check and store a complete model. The models of a file must differ in kind, and agree in name,
+/// range and direction.
 static void end_model(Parser *p, void *dst, const Keyword *k)
 {
-    static const char *const of_basis[] = {
-        "frames without the numbers of the bitstream", "frames with them", "flat frames"
+    static const char *const frames_of_kind[] = {
+        "frames without coded features", "frames with coded features", "flat frames"
     };
     const BLIINDSModel *m = &p->model;
-    enum BLIINDSBasis basis = BLIINDS_PIXELS;
+    enum BLIINDSModelKind kind = BLIINDS_PIXELS;
 
     for (int i = BLIINDS_FEATURE_CODED; i < BLIINDS_NB_FEATURES; i++)
         if (uses(m, i))
-            basis = m->of_flat ? BLIINDS_OF_FLAT : BLIINDS_BITSTREAM;
+            kind = m->for_flat ? BLIINDS_FLAT : BLIINDS_BITSTREAM;
     if (!m->name[0] || m->min >= m->max || m->higher_is_better < 0)
-        fail(p, "there is no '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
+        fail(p, "missing '%s'.\n", !m->name[0] ? "name" : m->min >= m->max ? "range" : "direction");
     if (isnan(m->constant) || !p->seen[0])
-        fail(p, "there is no constant, or no weight.\n");
-    if (m->of_flat && basis != BLIINDS_OF_FLAT)
-        fail(p, "a model for flat frames needs the weight of a coded feature.\n");
-    if (p->models[basis].name[0])
-        fail(p, "a second model for %s.\n", of_basis[basis]);
-    for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_BASES; o++)
+        fail(p, "a model needs a constant and at least one weight.\n");
+    if (m->for_flat && kind != BLIINDS_FLAT)
+        fail(p, "a model for flat frames needs a weight for a coded feature.\n");
+    if (p->models[kind].name[0])
+        fail(p, "duplicate model for %s.\n", frames_of_kind[kind]);
+    for (const BLIINDSModel *o = p->models; o < p->models + BLIINDS_NB_MODELS; o++)
         if (o->name[0] && (strcmp(o->name, m->name) || o->min != m->min || o->max != m->max ||
                            o->higher_is_better != m->higher_is_better))
-            fail(p, "name, range and direction must be those of the model before.\n");
-    p->models[basis] = *m;
+            fail(p, "name, range and direction must equal those of the previous model.\n");
+    p->models[kind] = *m;
     p->is_open = 0;
 }
 
@@ -287,7 +303,7 @@ static const Keyword keywords[] = {
     { "training",     parse_text },
     { "accuracy",     parse_text },
     { "licence",      parse_text },
-    { "frames",       parse_choice, OFFSET(of_flat),          { "all",    "flat" } },
+    { "frames",       parse_choice, OFFSET(for_flat),         { "all",    "flat" } },
     { "direction",    parse_choice, OFFSET(higher_is_better), { "lower",  "higher" } },
     { "link",         parse_choice, OFFSET(logistic),         { "linear", "logistic" } },
     { "range",        parse_range },
@@ -319,17 +335,17 @@ static void begin_model(Parser *p, const char *word)
         .constant = NAN, .higher_is_better = -1, .sigma = NAN, .sigma_p80 = NAN
     };
     if (p->line > 1 && strcmp(word, "bliinds-model"))
-        fail(p, "nothing but another model may follow 'end'.\n");
+        fail(p, "unexpected text after 'end': only another model may follow.\n");
     else if (strcmp(word, "bliinds-model") || !*(word = next_word(p, NULL)))
-        fail(p, "not a model: it should begin with 'bliinds-model 1'. "
-             "tools/bliinds-convert-release makes one of a copy of the published release.\n");
+        fail(p, "not a model file: the first line must be 'bliinds-model 1'. To convert a copy "
+             "of the published release, use tools/bliinds-convert-release.\n");
     else if (strcmp(word, "1"))
-        fail(p, "version %s of the format is not supported, only 1.\n", word);
+        fail(p, "unsupported format version %s: only version 1 is supported.\n", word);
 }
 
 static void parse_file(Parser *p, char *text)
 {
-    // editors on Windows begin a file with the byte order mark of UTF-8
+    // some editors begin a file with the byte order mark of UTF-8
     av_strstart(text, "\xef\xbb\xbf", (const char **)&text);
     do {
         const char *word;
@@ -348,13 +364,13 @@ static void parse_file(Parser *p, char *text)
             begin_model(p, word);
         word = next_word(p, NULL);
         if (*word)
-            fail(p, "'%s' is too much on this line.\n", word);
+            fail(p, "unexpected '%s' at the end of the line.\n", word);
     } while (*text && !p->error);
     if (p->is_open)
-        fail(p, "the file ends before its 'end' line: it is cut off.\n");
+        fail(p, "the file is truncated: its 'end' line is missing.\n");
 }
 
-int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, const char *name)
+int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_MODELS], void *logctx, const char *name)
 {
     Parser p = { .logctx = logctx, .path = name, .models = model };
     const char *data = (const char *)ff_vmaf1_est5_txt_data;
@@ -362,19 +378,19 @@ int ff_bliinds_model_load(BLIINDSModel model[BLIINDS_NB_BASES], void *logctx, co
     uint8_t *file = NULL;
     char *text = NULL;
 
-    memset(model, 0, BLIINDS_NB_BASES * sizeof(*model));
+    memset(model, 0, BLIINDS_NB_MODELS * sizeof(*model));
     if (strcmp(name, BLIINDS_BUILT_IN_MODEL)) {
         int ret = av_file_map(name, &file, &size, 0, logctx);
 
         if (ret < 0) {
-            av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Give the path of a model file, "
-                   "or a built-in model: %s.\n", name, av_err2str(ret), BLIINDS_BUILT_IN_MODEL);
+            av_log(logctx, AV_LOG_ERROR, "Cannot read the model '%s': %s. Set model to the path "
+                   "of a model file or to %s.\n", name, av_err2str(ret), BLIINDS_BUILT_IN_MODEL);
             return ret;
         }
         data = size ? (const char *)file : "";
     }
     if (size > MAX_SIZE) {
-        av_log(logctx, AV_LOG_ERROR, "'%s' has %zu bytes: that is not a model.\n", name, size);
+        av_log(logctx, AV_LOG_ERROR, "'%s' is not a model file: %zu bytes are too large.\n", name, size);
         p.error = AVERROR_INVALIDDATA;
     } else if (!(text = av_strndup(data, size))) {
         p.error = AVERROR(ENOMEM);

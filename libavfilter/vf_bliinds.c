@@ -18,19 +18,25 @@
 
 /**
  * @file
- * No-reference quality by the quantizer and natural scene statistics in the DCT domain
+ * No-reference video quality from the quantizer and from natural scene statistics of the DCT.
  *
  * Michele A. Saad, Alan C. Bovik and Christophe Charrier, "Blind Image Quality
  * Assessment: A Natural Scene Statistics Approach in the DCT Domain", IEEE
  * Transactions on Image Processing 21(8), 2012 (BLIINDS-II).
  *
- * A frame's luma and two half sized versions of it are cut into overlapping
- * blocks of 5x5 samples; four statistics of each block's DCT are pooled to the 24
- * features of BLIINDS-II, by the arithmetic of the authors' release. With the energies of
- * bands, the motion since the frame before and, where it is known, what the frame was coded with,
- * a model of up to one hidden layer predicts the score from them: the built-in one the VMAF loss,
- * by the bitstream without the 24. All sums are integers: the result is the same for any number
- * of threads.
+ * The luma of a frame and two versions of half and quarter size, the levels, are divided into
+ * overlapping blocks of 5x5 samples. Four statistics of the DCT of each block are pooled into the
+ * 24 features of the paper, with the arithmetic of the authors' release. This filter adds band
+ * energies, differences between blocks at the coding grid and others, motion, and the coding
+ * parameters that the bitstream filter quantizer_metadata attaches. Instead of the paper's
+ * probabilistic model, a network with at most one hidden layer predicts the score. The built-in
+ * models predict the loss of VMAF; the one for known bitstreams does not use the 24 features.
+ *
+ * Data flow of a frame: filter_slice() takes a range of rows of blocks. process_row() passes each
+ * row of samples to the DCT and, low-pass filtered, to the next level, so that a job keeps only
+ * the last rows of each level. merge_sums() adds the sums of the jobs, pool10_job() pools the
+ * 10 % of blocks of worst quality, and ff_bliinds_score() in bliinds.c predicts and reports. All
+ * sums are integers: the result does not depend on the number of threads.
  */
 
 #include "libavutil/mem.h"
@@ -44,50 +50,54 @@
 #include "sample_format.h"
 #include "video.h"
 
-/// Zeros around a level's rows: one sample before, three after.
+/// @name Zeros before and after the samples of a row
+/// @{
 #define PAD_LEFT  1
 #define PAD_RIGHT 3
+/// @}
 
+/// One level of the frame, shared by all jobs.
 typedef struct Level {
-    int w, h;                           ///< samples
-    BLIINDSBlocks blocks;
-    BLIINDSLevelSums *sums;             ///< of each job, the total in the first
+    int w, h;                           ///< size in samples
+    BLIINDSLevelBlocks blocks;
+    BLIINDSLevelSums *sums;             ///< [nb_jobs]; after merge_sums(), [0] holds the total
 } Level;
 
-/// What a job keeps of a level: only the last rows of samples.
-typedef struct Rows {
-    int first, end;                     ///< rows of blocks of the job, times BLIINDS_STEP
-    int from, to;                       ///< first and last row of samples that all levels need
-    int32_t *memory[3];                 ///< padded rows
-    const int32_t *line[3];             ///< the last three: row y is at (y + 3) % 3
-    float *high[BLIINDS_BLOCK];         ///< basis of the last rows
-    float *low[BLIINDS_BLOCK];          ///< NULL at level 1
-} Rows;
+/// Rows of one level that a job needs at a time.
+typedef struct LevelRows {
+    int first, end;                     ///< range of rows of blocks, times BLIINDS_STEP
+    int from, to;                       ///< range of rows of samples, both inclusive
+    int32_t *row_buf[3];                ///< buffers of padded rows
+    const int32_t *line[3];             ///< ring of the last three rows; row y is at (y + 3) % 3
+    float *upper[BLIINDS_BLOCK];        ///< ring of the DCT terms of the last rows, upper bits
+    float *lower[BLIINDS_BLOCK];        ///< ring for the lower bits; NULL at level 1: all are 0
+} LevelRows;
 
+/// Per-job scratch buffers.
 typedef struct Scratch {
-    Rows level[BLIINDS_LEVELS];
-    float *value;                       ///< of a row of blocks
+    LevelRows level[BLIINDS_LEVELS];
+    float *value;                       ///< values of a row of blocks, [row][block_stride]
 } Scratch;
 
 typedef struct BLIINDSCPUContext {
-    LumaInputs inputs;                  ///< the first member
+    LumaInputs inputs;                  ///< must be the first member
     BLIINDSContext common;
 
     BLIINDSDSPContext dsp;
     float gamma_table[BLIINDS_GAMMA_NB];
     uint64_t nb_frames;
-    int ended;                          ///< the end of the input was seen
-    int width, height;                  ///< of the input
-    int nb_jobs;
-    uint8_t *memory;                    ///< all that is below
-    ptrdiff_t block_stride;             ///< of basis and value rows
+    int ended;                          ///< the input has reported its end
+    int width, height;                  ///< size of the input
+    int nb_jobs;                        ///< maximum number of jobs
+    uint8_t *arena;                     ///< one allocation that holds all buffers below
+    ptrdiff_t block_stride;             ///< elements of a row of DCT terms or values
     Level level[BLIINDS_LEVELS];
-    int16_t *before;                    ///< bliinds_coarse() of level 3 of the frame before, [h][w]
-    int32_t *zero_line;                 ///< a padded row outside of the frame
-    Scratch *scratch;                   ///< of each job
+    int16_t *prev_motion;               ///< bliinds_motion_sample() of the previous frame, [h][w]
+    int32_t *zero_line;                 ///< padded row outside of the frame
+    Scratch *scratch;                   ///< [nb_jobs]
 
-    const AVFrame *frame;               ///< that is scored
-    const BLIINDSFrame *f;
+    const AVFrame *frame;               ///< luma of the current frame
+    const BLIINDSFrame *f;              ///< information on the current frame
 } BLIINDSCPUContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -99,11 +109,11 @@ static const AVOption bliinds_options[] = {
 
 AVFILTER_DEFINE_CLASS(bliinds);
 
-/// Row y of level 1, padded: [0] is the sample before the first.
-static const int32_t *first_row(const BLIINDSCPUContext *s, const Rows *rows, int y)
+/// Return row y of level 1, starting with the padding; y may be outside of the frame.
+static const int32_t *level1_row(const BLIINDSCPUContext *s, const LevelRows *rows, int y)
 {
     const LumaFrame *luma = &s->f->luma;
-    int32_t *dst = rows->memory[(y + 3) % 3];
+    int32_t *dst = rows->row_buf[(y + 3) % 3];
 
     if (y < 0 || y >= s->height)
         return s->zero_line;
@@ -113,11 +123,11 @@ static const int32_t *first_row(const BLIINDSCPUContext *s, const Rows *rows, in
     return dst;
 }
 
-/// Row y of the next level, from the last three rows of one.
-static const int32_t *next_row(const BLIINDSCPUContext *s, Scratch *scratch, int l, int y)
+/// Return row y of level l + 1, low-pass filtered from the last three rows of level l.
+static const int32_t *lowpass_level_row(const BLIINDSCPUContext *s, Scratch *scratch, int l, int y)
 {
     const int32_t *const *line = scratch->level[l].line;
-    int32_t *dst = scratch->level[l + 1].memory[(y + 3) % 3];
+    int32_t *dst = scratch->level[l + 1].row_buf[(y + 3) % 3];
     const int w  = s->level[l + 1].w;
 
     if (y < 0 || y >= s->level[l + 1].h)
@@ -129,55 +139,55 @@ static const int32_t *next_row(const BLIINDSCPUContext *s, Scratch *scratch, int
     return dst;
 }
 
-/// A row of blocks, of which the first row of samples is y.
+/// Compute and sum a row of blocks of level l; y is its first row of samples.
 static void block_row(const BLIINDSCPUContext *s, const Scratch *scratch, BLIINDSLevelSums *sums,
                       int l, int y)
 {
-    const BLIINDSBlocks *blocks = &s->level[l].blocks;
+    const BLIINDSLevelBlocks *blocks = &s->level[l].blocks;
     const int nb = FFALIGN(blocks->w, BLIINDS_VECTOR);
-    const float *high[BLIINDS_BLOCK], *low[BLIINDS_BLOCK];
+    const float *upper[BLIINDS_BLOCK], *lower[BLIINDS_BLOCK];
 
     for (int i = 0; i < BLIINDS_BLOCK; i++) {
-        const int slot = (y + i + 1) % BLIINDS_BLOCK;
+        const int ring = (y + i + 1) % BLIINDS_BLOCK;
 
-        high[i] = scratch->level[l].high[slot];
-        low[i]  = scratch->level[l].low[slot];
+        upper[i] = scratch->level[l].upper[ring];
+        lower[i] = scratch->level[l].lower[ring];
     }
     (s->f->needs_statistics ? s->dsp.block_row : s->dsp.band_row)
-        (scratch->value, high, l > 0 ? low : NULL, s->block_stride, nb);
+        (scratch->value, upper, l > 0 ? lower : NULL, s->block_stride, nb);
     ff_bliinds_add_row(&s->dsp, sums, blocks, (y + 1) / BLIINDS_STEP, scratch->value,
                        s->block_stride, s->f->needs_statistics ? s->gamma_table : NULL);
 }
 
-/// The next row of samples of a level, and all that can be done with it.
-static void add_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l, int y,
-                    const int32_t *line)
+/// Pass row y of level l to the DCT, the motion sums and the next level; complete rows of blocks.
+static void process_row(const BLIINDSCPUContext *s, Scratch *scratch, int job, int l, int y,
+                        const int32_t *line)
 {
-    Rows *rows     = &scratch->level[l];
-    const int slot = (y + 1) % BLIINDS_BLOCK, next = y / 2 - 1;
+    LevelRows *rows = &scratch->level[l];
+    const int ring  = (y + 1) % BLIINDS_BLOCK, next = y / 2 - 1;
 
     rows->line[(y + 3) % 3] = line;
-    // blocks reach one row beyond those that they step over
+    // blocks reach one row beyond the range first..end on both sides
     if (y >= rows->first - 1 && y <= rows->end) {
-        s->dsp.basis_row(rows->high[slot], rows->low[slot], s->block_stride, line,
-                         FFALIGN(s->level[l].blocks.w, BLIINDS_VECTOR));
+        s->dsp.dct5_row(rows->upper[ring], rows->lower[ring], s->block_stride, line,
+                        FFALIGN(s->level[l].blocks.w, BLIINDS_VECTOR));
         if (y % BLIINDS_STEP == 0 && y > rows->first)
             block_row(s, scratch, &s->level[l].sums[job], l, y - BLIINDS_BLOCK + 1);
     }
     if (l == BLIINDS_LEVELS - 1 && y >= rows->first && y < FFMIN(rows->end, s->level[l].h))
         s->dsp.motion_row(s->level[l].sums[job].motion,
-                          s->before + y * (ptrdiff_t)s->level[l].w, line + PAD_LEFT,
+                          s->prev_motion + y * (ptrdiff_t)s->level[l].w, line + PAD_LEFT,
                           s->level[l].w);
     if (l < BLIINDS_LEVELS - 1 && y % 2 == 0 && next >= rows[1].from && next <= rows[1].to)
-        add_row(s, scratch, job, l + 1, next, next_row(s, scratch, l, next));
+        process_row(s, scratch, job, l + 1, next, lowpass_level_row(s, scratch, l, next));
 }
 
-/// A job's blocks of all levels. Rows that two jobs need, both make: they need no synchronization.
-static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
+/// Compute the blocks of a job at all levels. Jobs recompute shared rows instead of synchronizing.
+static int filter_slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
     Scratch *scratch = &s->scratch[job];
-    Rows *rows       = scratch->level;
+    LevelRows *rows  = scratch->level;
 
     for (int l = BLIINDS_LEVELS - 1; l >= 0; l--) {
         const Level *level = &s->level[l];
@@ -193,11 +203,11 @@ static int slice(AVFilterContext *ctx, void *arg, int job, int nb_jobs)
         }
     }
     for (int y = rows->from; y <= rows->to; y++)
-        add_row(s, scratch, job, 0, y, first_row(s, rows, y));
+        process_row(s, scratch, job, 0, y, level1_row(s, rows, y));
     return 0;
 }
 
-/// Add the jobs' sums, which consist of uint64_t only, to those of the first job.
+/// Add the sums of all jobs to those of the first job. BLIINDSLevelSums consists of uint64_t only.
 static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
 {
     uint64_t *dst = (uint64_t *)sums;
@@ -208,16 +218,17 @@ static void merge_sums(BLIINDSLevelSums *sums, int nb_jobs)
             dst[i] += dst[job * nb + i];
 }
 
-/// The worst blocks: a job for each level and statistic.
-static int worst_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+/// Pool one statistic of one level over the 10 % of blocks of worst quality.
+static int pool10_job(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BLIINDSCPUContext *s = ctx->priv;
     const Level *level = &s->level[jobnr / BLIINDS_NB_STATISTICS];
 
-    ff_bliinds_add_worst(&s->dsp, level->sums, &level->blocks, jobnr % BLIINDS_NB_STATISTICS);
+    ff_bliinds_pool10(&s->dsp, level->sums, &level->blocks, jobnr % BLIINDS_NB_STATISTICS);
     return 0;
 }
 
+/// Compute the sums of a frame in parallel, and score it.
 static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame *f)
 {
     BLIINDSCPUContext *s = ctx->priv;
@@ -229,29 +240,36 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame 
         return AVERROR(ENOMEM);
     s->frame = luma;
     s->f     = f;
-    ff_filter_execute(ctx, slice, NULL, NULL, nb_jobs);
+    ff_filter_execute(ctx, filter_slice, NULL, NULL, nb_jobs);
     av_frame_free(&luma);
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         merge_sums(s->level[l].sums, nb_jobs);
     if (f->needs_statistics)
-        ff_filter_execute(ctx, worst_job, NULL, NULL, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS);
+        ff_filter_execute(ctx, pool10_job, NULL, NULL, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS);
 
     for (int l = 0; l < BLIINDS_LEVELS; l++)
         sums[l] = s->level[l].sums[0];
     return ff_bliinds_score(&s->common, ctx, frame, f, sums);
 }
 
-/// Take the next part of the memory; while there is no memory, only count its size.
-static void *take(const BLIINDSCPUContext *s, size_t *used, size_t nb, size_t size)
+/**
+ * Allocate the next part of the arena.
+ *
+ * @param used advanced by the size of the part in bytes, a multiple of 64
+ * @param nb   number of elements
+ * @param size size of an element in bytes
+ * @return the part, or NULL if the arena is not allocated yet and only its size is needed
+ */
+static void *arena_alloc(const BLIINDSCPUContext *s, size_t *used, size_t nb, size_t size)
 {
-    void *part = s->memory ? s->memory + *used : NULL;
+    void *part = s->arena ? s->arena + *used : NULL;
 
     *used += FFALIGN(nb * size, 64);
     return part;
 }
 
-/// Lay out the memory for a size of frames, and return how much it is.
-static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
+/// Set all buffers for a frame size, and return the size of the arena in bytes.
+static size_t init_buffers(BLIINDSCPUContext *s, int width, int height)
 {
     size_t used = 0;
 
@@ -263,35 +281,36 @@ static size_t lay_out(BLIINDSCPUContext *s, int width, int height)
 
         *level = (Level){ .w = width >> l, .h = height >> l, .blocks = { .w = w, .h = h } };
         for (int i = 0; i < BLIINDS_NB_STATISTICS; i++) {
-            float *value = take(s, &used, nb + BLIINDS_VECTOR, sizeof(float));
+            float *value = arena_alloc(s, &used, nb + BLIINDS_VECTOR, sizeof(float));
 
             level->blocks.statistic[i] = value;
             for (int j = 0; value && j < BLIINDS_VECTOR; j++)
                 value[nb + j] = -1;
         }
         for (int i = 0; i < BLIINDS_GAMMA; i++)
-            level->blocks.candidate[i] = take(s, &used, BLIINDS_NB_CANDIDATES(nb), sizeof(float));
-        level->sums = take(s, &used, s->nb_jobs, sizeof(*level->sums));
+            level->blocks.selection[i] = arena_alloc(s, &used, BLIINDS_SELECT_SIZE(nb),
+                                                     sizeof(float));
+        level->sums = arena_alloc(s, &used, s->nb_jobs, sizeof(*level->sums));
     }
-    s->before    = take(s, &used, (size_t)(width >> 2) * (height >> 2), sizeof(*s->before));
-    s->zero_line = take(s, &used, PAD_LEFT + width + BLIINDS_ROW_PAD, sizeof(*s->zero_line));
-    s->scratch   = take(s, &used, s->nb_jobs, sizeof(*s->scratch));
+    s->prev_motion = arena_alloc(s, &used, (size_t)(width >> 2) * (height >> 2), sizeof(int16_t));
+    s->zero_line   = arena_alloc(s, &used, PAD_LEFT + width + BLIINDS_ROW_PAD, sizeof(int32_t));
+    s->scratch     = arena_alloc(s, &used, s->nb_jobs, sizeof(*s->scratch));
     for (int job = 0; job < s->nb_jobs; job++) {
         Scratch scratch = { 0 };
 
         for (int l = 0; l < BLIINDS_LEVELS; l++) {
-            Rows *rows = &scratch.level[l];
+            LevelRows *rows = &scratch.level[l];
 
-            for (int i = 0; i < FF_ARRAY_ELEMS(rows->memory); i++)
-                rows->memory[i] = take(s, &used, PAD_LEFT + (width >> l) + BLIINDS_ROW_PAD,
-                                       sizeof(*rows->memory[i]));
+            for (int i = 0; i < FF_ARRAY_ELEMS(rows->row_buf); i++)
+                rows->row_buf[i] = arena_alloc(s, &used, PAD_LEFT + (width >> l) + BLIINDS_ROW_PAD,
+                                               sizeof(*rows->row_buf[i]));
             for (int i = 0; i < BLIINDS_BLOCK; i++) {
-                rows->high[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
+                rows->upper[i] = arena_alloc(s, &used, 5 * s->block_stride, sizeof(float));
                 if (l)
-                    rows->low[i] = take(s, &used, 5 * s->block_stride, sizeof(float));
+                    rows->lower[i] = arena_alloc(s, &used, 5 * s->block_stride, sizeof(float));
             }
         }
-        scratch.value = take(s, &used, BLIINDS_NB_ROWS * s->block_stride, sizeof(float));
+        scratch.value = arena_alloc(s, &used, BLIINDS_NB_ROWS * s->block_stride, sizeof(float));
         if (s->scratch)
             s->scratch[job] = scratch;
     }
@@ -307,8 +326,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 
     if (ret >= 0)
         ret = ff_luma_check_frame(ctx, 0, frame);
-    if (ret >= 0 &&
-        (ret = ff_bliinds_describe(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
+    if (ret >= 0 && (ret = ff_bliinds_frame_init(&s->common, ctx, &f, frame, s->nb_frames++)) > 0)
         ret = score_frame(ctx, frame, &f);
     if (ret < 0) {
         av_frame_free(&frame);
@@ -359,7 +377,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     BLIINDSCPUContext *s = ctx->priv;
 
     ff_metric_uninit(&s->common.log, ctx, s->nb_frames, s->ended);
-    av_freep(&s->memory);
+    av_freep(&s->arena);
 }
 
 static int config_input(AVFilterLink *inlink)
@@ -374,11 +392,11 @@ static int config_input(AVFilterLink *inlink)
     s->width   = inlink->w;
     s->height  = inlink->h;
     s->nb_jobs = ff_filter_get_nb_threads(ctx);
-    av_freep(&s->memory);
-    s->memory = av_mallocz(lay_out(s, s->width, s->height));
-    if (!s->memory)
+    av_freep(&s->arena);
+    s->arena = av_mallocz(init_buffers(s, s->width, s->height));
+    if (!s->arena)
         return AVERROR(ENOMEM);
-    lay_out(s, s->width, s->height);
+    init_buffers(s, s->width, s->height);
     return 0;
 }
 

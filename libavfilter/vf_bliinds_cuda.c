@@ -18,11 +18,14 @@
 
 /**
  * @file
- * No-reference quality by natural scene statistics in the DCT domain, on CUDA
- * frames
+ * BLIINDS on CUDA frames. vf_bliinds.c describes the method; the results are identical bit by bit.
  *
- * The twin of vf_bliinds.c, where the method is described: the same bits for the
- * same luma.
+ * The asynchronous queue (cuda/async.h) collects frames in batches of up to BLIINDS_MAX_BATCH.
+ * add_frame() fills in the kernel parameters of a frame, launch() enqueues the kernels of
+ * vf_bliinds_cuda.cu for a batch, and report() passes the sums that the GPU returns to
+ * ff_bliinds_score(). If a model needs only band energies, three kernels run: bliinds_bands_*,
+ * bliinds_motion and bliinds_bands_finish; else bliinds_blocks_*, bliinds_motion, bliinds_pool and
+ * bliinds_pool10.
  */
 
 #include "libavutil/mem.h"
@@ -37,25 +40,25 @@
 #include "vf_bliinds_cuda.h"
 #include "video.h"
 
-/// Frames are scored in batches while their data takes no more bytes than this.
+/// Maximum size in bytes of the data of a batch.
 #define MAX_BATCH_MEMORY (128 << 20)
 
 typedef struct BLIINDSCUDAContext {
     CUDAQueue queue;
     BLIINDSContext common;
 
-    CUfunction blocks_8, blocks_16, motion, pool, choose;
-    CUfunction bands_8, bands_16, bands_end;    ///< if the bands are enough
+    CUfunction blocks_8, blocks_16, motion, pool, pool10;
+    CUfunction bands_8, bands_16, bands_finish;     ///< kernels for bands only
     CUdeviceptr gamma_table;
-    CUdeviceptr state;                  ///< BLIINDSCUDAState
-    CUdeviceptr block_memory;           ///< statistics of all blocks of a batch
-    CUdeviceptr coarse;                 ///< level 3 of the last frames, one more than of a batch
-    uint64_t nb_coarse;                 ///< frames that were put there
-    int width, height;                  ///< that the memory is made for
+    CUdeviceptr state;                  ///< BLIINDSCUDAState[BLIINDS_MAX_BATCH]
+    CUdeviceptr block_memory;           ///< blocks and lists of a batch, frame_size bytes per frame
+    CUdeviceptr motion_planes;          ///< ring of max_batch + 1 planes of level 3 motion samples
+    uint64_t nb_motion_planes;          ///< number of planes written so far
+    int width, height;                  ///< frame size that the buffers are allocated for
 
-    BLIINDSCUDAParams params;           ///< for width x height, and the batch
-    CUfunction blocks;                  ///< for the batch's format
-    int bands_alone;                    ///< nothing else is asked of the batch
+    BLIINDSCUDAParams params;           ///< parameters for width x height and the current batch
+    CUfunction blocks;                  ///< tile kernel of the current batch
+    int bands_only;                     ///< the current batch needs band energies only
 } BLIINDSCUDAContext;
 
 #define OFFSET(x) offsetof(BLIINDSCUDAContext, x)
@@ -73,8 +76,8 @@ CUDA_QUEUE_PTX(vf_bliinds_cuda);
 CUDA_QUEUE_CHECK_PARAMS(BLIINDSCUDAParams);
 
 /**
- * Split the blocks to be pooled into chunks, as many as run at once; sums in 64
- * bits allow for BLIINDS_POOL_MAX of them in each.
+ * Set the number of blocks that a thread block pools, so that all thread blocks run at once if
+ * possible. Sums in 64 bits limit it to BLIINDS_POOL_MAX.
  *
  * @return number of chunks of a frame
  */
@@ -95,8 +98,8 @@ static int split_pool(BLIINDSCUDAContext *s)
 }
 
 /**
- * Thread blocks that share the tiles of each frame of a batch: as many as run at once, or more
- * where sums in 64 bits ask for it.
+ * Return the number of thread blocks that share the tiles of each frame of a batch: as many as run
+ * at once, or more if sums in 64 bits require it.
  */
 static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 {
@@ -105,26 +108,27 @@ static int tile_thread_blocks(const BLIINDSCUDAContext *s, int nb_batch)
 }
 
 /**
- * The size of a batch for which the thread blocks have the least to do for each
- * frame: all do as many tiles as the one that does most.
+ * Return the batch size with the shortest run time per frame. The thread block with the most tiles
+ * determines the run time.
  *
- * @param max largest that there is memory for
+ * @param max largest batch that fits in memory
  */
 static int best_batch(const BLIINDSCUDAContext *s, int max)
 {
-    int best = 1, least = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
+    int best = 1, min_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, 1));
 
     for (int nb = 2; nb <= max; nb++) {
         const int nb_tiles = DIV_UP(s->params.nb_tiles, tile_thread_blocks(s, nb));
 
-        if (nb_tiles * best < least * nb) {
-            best  = nb;
-            least = nb_tiles;
+        if (nb_tiles * best < min_tiles * nb) {
+            best      = nb;
+            min_tiles = nb_tiles;
         }
     }
     return best;
 }
 
+/// Enqueue a kernel with the parameters of the batch.
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, int grid_y,
                          int threads)
 {
@@ -133,18 +137,18 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int grid_x, 
     return ff_cuda_queue_launch(ctx, function, grid_x, grid_y, threads, 1, 0, &s->params);
 }
 
-/// Enqueue the kernels that pool the blocks of the batch.
+/// Enqueue the kernels that pool the statistics of the blocks of the batch.
 static int launch_pool(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     const int nb = s->queue.nb_batch;
     int ret = launch_kernel(ctx, s->pool, nb, split_pool(s), BLIINDS_POOL_THREADS);
 
-    return ret < 0 ? ret : launch_kernel(ctx, s->choose, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
-                                         BLIINDS_CHOOSE_THREADS);
+    return ret < 0 ? ret : launch_kernel(ctx, s->pool10, BLIINDS_LEVELS * BLIINDS_NB_STATISTICS, nb,
+                                         BLIINDS_POOL10_THREADS);
 }
 
-/// Enqueue the kernels of the batch.
+/// Enqueue all kernels of the batch.
 static int launch(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -154,21 +158,21 @@ static int launch(AVFilterContext *ctx)
 
     if (ret < 0 ||
         (ret = launch_kernel(ctx, s->motion,
-                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_EACH), nb,
-                             BLIINDS_MOTION_THREADS)) < 0)
+                             DIV_UP(nb_samples, BLIINDS_MOTION_THREADS * BLIINDS_MOTION_PER_THREAD),
+                             nb, BLIINDS_MOTION_THREADS)) < 0)
         return ret;
-    return s->bands_alone ? launch_kernel(ctx, s->bands_end, 1, nb, BLIINDS_END_THREADS)
+    return s->bands_only ? launch_kernel(ctx, s->bands_finish, 1, nb, BLIINDS_FINISH_THREADS)
                           : launch_pool(ctx);
 }
 
-/// Where level 3 of a frame is kept until that of the next has been compared with it.
-static CUdeviceptr coarse_plane(const BLIINDSCUDAContext *s, uint64_t n)
+/// Return the address of plane n in the ring of motion planes.
+static CUdeviceptr motion_plane(const BLIINDSCUDAContext *s, uint64_t n)
 {
-    return s->coarse + n % (s->queue.max_batch + 1) * s->params.level[2].w *
+    return s->motion_planes + n % (s->queue.max_batch + 1) * s->params.level[2].w *
            s->params.level[2].h * sizeof(int16_t);
 }
 
-/// Memory for the blocks of frames of a size.
+/// Allocate the buffers for a frame size, and set the parameters that depend on it.
 static int alloc_blocks(AVFilterContext *ctx, int width, int height)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -185,23 +189,23 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
         level->h  = height >> l;
         level->bw = bliinds_nb_blocks(level->w);
         level->bh = bliinds_nb_blocks(level->h);
-        level->first      = nb_blocks;
-        level->max_listed = DIV_UP(level->bw * level->bh, BLIINDS_LISTED);
+        level->first    = nb_blocks;
+        level->max_list = DIV_UP(level->bw * level->bh, BLIINDS_BLOCKS_PER_ENTRY);
         nb_blocks += level->bw * level->bh;
-        nb_listed += level->max_listed;
+        nb_listed += level->max_list;
     }
     params->nb_tiles_x = DIV_UP(params->level[0].bw, BLIINDS_TILE_W);
     params->nb_tiles   = params->nb_tiles_x * DIV_UP(params->level[0].bh, BLIINDS_TILE_H);
 
     params->frame_size =
         FFALIGN(nb_blocks * sizeof(BLIINDSCUDABlock) +
-                nb_listed * BLIINDS_NB_FLOATS * sizeof(BLIINDSCUDAListed), 256);
+                nb_listed * BLIINDS_NB_FLOATS * sizeof(BLIINDSCUDAValueCount), 256);
     max_batch = best_batch(s, av_clip(MAX_BATCH_MEMORY / params->frame_size, 1,
                                       FFMIN(s->queue.size, BLIINDS_MAX_BATCH)));
     ret = ff_cuda_queue_alloc(ctx, &s->block_memory, max_batch * params->frame_size);
     if (ret < 0)
         return ret;
-    ret = ff_cuda_queue_alloc(ctx, &s->coarse, (max_batch + 1) * sizeof(int16_t) *
+    ret = ff_cuda_queue_alloc(ctx, &s->motion_planes, (max_batch + 1) * sizeof(int16_t) *
                               params->level[2].w * params->level[2].h);
     if (ret < 0)
         return ret;
@@ -210,7 +214,7 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     for (int l = 0; l < BLIINDS_LEVELS; l++) {
         for (int i = 0; i < BLIINDS_NB_FLOATS; i++) {
             params->level[l].list[i] = next;
-            next += params->level[l].max_listed * sizeof(BLIINDSCUDAListed);
+            next += params->level[l].max_list * sizeof(BLIINDSCUDAValueCount);
         }
     }
     s->queue.max_batch = max_batch;
@@ -219,15 +223,17 @@ static int alloc_blocks(AVFilterContext *ctx, int width, int height)
     return 0;
 }
 
-/// Add a frame to the batch, if it is to be scored.
-static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *none)
+/// Add a frame to the batch, after launching the batch if the frame needs other kernels or buffers.
+///
+/// @return 1 if the frame was added, 0 if it needs no sums, or a negative AVERROR
+static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     BLIINDSCUDAContext *s = ctx->priv;
     BLIINDSFrame *f = s->queue.state;
     const LumaFrame *luma = &f->luma;
     CUfunction blocks;
     float scale;
-    int resized, ret = ff_bliinds_describe(&s->common, ctx, f, frame, s->queue.n);
+    int resized, ret = ff_bliinds_frame_init(&s->common, ctx, f, frame, s->queue.n);
 
     if (ret <= 0)
         return ret;
@@ -243,23 +249,24 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
         return ret;
 
     s->blocks       = blocks;
-    s->bands_alone  = !f->needs_statistics;
+    s->bands_only   = !f->needs_statistics;
     s->params.down  = luma->shift;
     s->params.mask  = (1 << luma->depth) - 1;
     s->params.up    = BLIINDS_FRAC_BITS - (luma->depth - 8);
     s->params.scale = scale;
-    s->nb_coarse++;
+    s->nb_motion_planes++;
     s->params.frame[s->queue.nb_batch] = (BLIINDSCUDAFrame){
-        .src    = ff_cuda_queue_plane(frame, 0),
-        .pitch  = frame->linesize[0],
-        .black  = luma->black,
-        .result = ff_cuda_queue_next_result(ctx),
-        .coarse = coarse_plane(s, s->nb_coarse),
-        .before = f->has_before ? coarse_plane(s, s->nb_coarse - 1) : 0,
+        .src         = ff_cuda_queue_plane(frame, 0),
+        .pitch       = frame->linesize[0],
+        .black       = luma->black,
+        .result      = ff_cuda_queue_next_result(ctx),
+        .motion      = motion_plane(s, s->nb_motion_planes),
+        .prev_motion = f->has_prev ? motion_plane(s, s->nb_motion_planes - 1) : 0,
     };
     return 1;
 }
 
+/// Score a frame from the sums that the GPU has returned; result is NULL if it needs none.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -269,7 +276,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
            : ff_bliinds_score(&s->common, ctx, frame, s->queue.state, result);
 }
 
-/// The table, and memory for frames of the input's size.
+/// Upload the table of the generalised Gaussian, and allocate buffers for the size of the input.
 static int setup(AVFilterContext *ctx)
 {
     BLIINDSCUDAContext *s = ctx->priv;
@@ -290,14 +297,14 @@ static int setup(AVFilterContext *ctx)
 }
 
 static const CUDAQueueKernel kernels[] = {
-    { "bliinds_blocks_8",  OFFSET(blocks_8)  },
-    { "bliinds_blocks_16", OFFSET(blocks_16) },
-    { "bliinds_motion",    OFFSET(motion)    },
-    { "bliinds_pool",      OFFSET(pool)      },
-    { "bliinds_choose",    OFFSET(choose)    },
-    { "bliinds_bands_8",   OFFSET(bands_8)   },
-    { "bliinds_bands_16",  OFFSET(bands_16)  },
-    { "bliinds_bands_end", OFFSET(bands_end) },
+    { "bliinds_blocks_8",     OFFSET(blocks_8)     },
+    { "bliinds_blocks_16",    OFFSET(blocks_16)    },
+    { "bliinds_motion",       OFFSET(motion)       },
+    { "bliinds_pool",         OFFSET(pool)         },
+    { "bliinds_pool10",       OFFSET(pool10)       },
+    { "bliinds_bands_8",      OFFSET(bands_8)      },
+    { "bliinds_bands_16",     OFFSET(bands_16)     },
+    { "bliinds_bands_finish", OFFSET(bands_finish) },
     { NULL }
 };
 

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2154
-# Tests of the bitstream filter quantizer_metadata, for CMD in tests/fate/metrics.mak: they
-# come after tests/filters/common.sh. What the keys of each frame are to be is known from what the
-# encoder was told, from its own log, or from what FFmpeg's decoders export.
+# FATE tests of the bitstream filter quantizer_metadata, run by CMD in tests/fate/metrics.mak after
+# tests/filters/common.sh. The expected keys of each frame come from the options of the encoder, from
+# its log, or from the quantizers that FFmpeg's decoders export.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 with=quantizer_metadata
@@ -10,11 +10,11 @@ quantizer_ffmpeg(){
     run ffmpeg${PROGSUF}${EXECSUF} -nostdin -nostats -v error -y "$@"
 }
 
-# A film in which something moves.
+# Input with motion.
 film="-f lavfi -i testsrc2=s=320x192:r=25:d="
 
-# The keys of frames in the order of the decoder: step, type, bytes, size, depth, film grain,
-# spread, codec; of the group step, bytes of the I frame and of others, frames.
+# Print the keys of each frame in output order: step, type, bytes, size, depth, film grain, spread,
+# codec; for the group of pictures step, bytes of the I frame and of all others, number of frames.
 keys(){ # file [options of the input]
     file=${tmp}/$1
     shift
@@ -32,67 +32,68 @@ keys(){ # file [options of the input]
             END { flush() }'
 }
 
-# The keys of a file are those that are known, read another way.
-again(){ # what file [options of the input]
-    what=$1
+# Check that a file that is read in another way has the same keys.
+check_reparse(){ # name file [options of the input]
+    name=$1
     shift
     keys "$@" > ${tmp}/other
-    same "${what}" ${tmp}/keys ${tmp}/other
+    same "${name}" ${tmp}/keys ${tmp}/other
 }
 
-# In other containers, and in a loop.
-elsewhere(){ # file containers...
+# Check that the keys are the same in other containers and in a loop.
+check_remux(){ # file containers...
     first=$1
     shift
     for container; do
         quantizer_ffmpeg -i ${tmp}/${first} -c copy ${tmp}/in.${container}
-        again ${container} in.${container} -threads 4
+        check_reparse ${container} in.${container} -threads 4
     done
     cat ${tmp}/keys > ${tmp}/once
     cat ${tmp}/once ${tmp}/once > ${tmp}/keys
-    again "in a loop" ${first} -stream_loop 1
+    check_reparse "in a loop" ${first} -stream_loop 1
     mv ${tmp}/once ${tmp}/keys
 }
 
-# The last frames are those of the whole.
-at_the_end(){ # what file [options of the input]
-    what=$1
+# Check that the keys of the last frames are the same if only these are read.
+check_trailing(){ # name file [options of the input]
+    name=$1
     shift
     keys "$@" 2> /dev/null | tail -n ${last:-9999} > ${tmp}/other
     tail -n $(wc -l < ${tmp}/other) ${tmp}/keys > ${tmp}/tail
-    same "${what}, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
+    same "${name}, $(wc -l < ${tmp}/other) frames" ${tmp}/tail ${tmp}/other
 }
 
-# How much coarser all frames' chroma is: nothing where it is as luma.
-chroma(){ # what file
+# Count the frames by the key chroma, which is absent if chroma is as coarse as luma.
+chroma(){ # name file
     quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/$2 -vf metadata=print:file=- ${to_null} |
         sed -n "s/^lavc.quantizer.chroma=/$1: chroma /p" | sort | uniq -c
 }
 
-# The quantizers of blocks, which the decoder exports and codecview draws as chroma.
-drawn(){ # file
+# Print the mean quantizer of the blocks of each frame, which the decoder exports and codecview
+# draws as chroma.
+exported_quantizers(){ # file
     quantizer_ffmpeg -threads 1 -export_side_data venc_params -bsf:v ${with} -i ${tmp}/$1 \
         -vf "codecview=qp=1,signalstats,metadata=print:file=-:key=lavfi.signalstats.UAVG" ${to_null} 2> ${tmp}/said |
         sed -n 's/.*UAVG=//p' > ${tmp}/blocks
 }
 
-# A line per frame of what is known, as fields w, against the line of keys, as k.
-compare(){ # what condition-in-awk [known]
-    paste -d '|' ${3:-${tmp}/known} ${tmp}/keys | awk -F '|' -v what="$1" '
+# Compare the expected line of each frame, fields w, with its keys, fields k.
+compare(){ # name condition-in-awk [known]
+    paste -d '|' ${3:-${tmp}/known} ${tmp}/keys | awk -F '|' -v name="$1" '
         function near(a, b) { return a != "" && (a - b) ^ 2 < 1e-8 }
         { split($1, w, " "); split($2, k, " ") }
-        !('"$2"') { print what ": frame " NR ", " $0; bad = 1; exit }
-        END { if (!bad) print what ": " NR " frames agree" }'
+        !('"$2"') { print name ": frame " NR ", " $0; bad = 1; exit }
+        END { if (!bad) print name ": " NR " frames agree" }'
 }
 
-# What x264 says of its frames, and their number in the order of coding: they are sorted by their
-# GOP and order of output.
+# Print GOP, output order, QP, type, size and coding order of each frame from the log of x264, in
+# output order.
 x264_log(){
     sed -n 's/.*frame= *\([0-9]*\) QP=\([0-9.]*\) NAL=[0-9]* Slice:\(.\) Poc:\(-*[0-9]*\) .*size=\([0-9]*\) bytes.*/\1 \2 \3 \4 \5/p' |
         awk '$4 == 0 { gop++ } { print gop, $4, $2, $3, $5, $1 }' | sort -k 1,1n -k 2,2n
 }
 
-# Encodes, and has what is known and the keys.
+# Encode with x264; write the expected values and the keys.
 x264(){ # file x264-params options
     file=$1 params=$2
     shift 2
@@ -106,34 +107,34 @@ quantizer_h264(){
     x264 in.mkv slices=4 -qp 24
     compare "QP 24" 'near(k[1], 20 / 6) && w[4] == k[2]'
 
-    # a rate is held by another QP from frame to frame, and two parts have their own
+    # rate control changes the QP between frames, and two zones have QPs of their own
     x264 in.mkv slices=4:zones=10,19,q=40/30,35,q=12 -b:v 400k
     awk '!seen[$3]++ { n++ } END { print (n >= 8 ? "many QPs" : "few QPs") }' ${tmp}/known
     compare "as x264 says" \
         'near(k[1], (w[3] - 4) / 6) && w[4] == k[2] && k[4] == "320x192" && k[5] == 8 && !k[6] && k[7] == 0 && k[8] == "h264"'
-    # all of a packet but the start codes of four slices, and what comes before an I frame
+    # the whole packet except for the start codes of four slices, and parameter sets before an I frame
     compare "bytes" 'w[4] == "I" ? w[5] > k[3] && w[5] < k[3] + 1500 : w[5] == k[3] + 13'
-    again "threads 1" in.mkv -threads 1
-    again "threads 4" in.mkv -threads 4
-    elsewhere in.mkv mp4 ts h264
-    at_the_end "after a seek" in.mkv -ss 1.2
-    # in the order of coding, each frame tells of those of its group so far
+    check_reparse "threads 1" in.mkv -threads 1
+    check_reparse "threads 4" in.mkv -threads 4
+    check_remux in.mkv mp4 ts h264
+    check_trailing "after a seek" in.mkv -ss 1.2
+    # in coding order, the keys of a frame cover its group of pictures so far
     paste -d ' ' ${tmp}/known ${tmp}/keys | sort -k 6,6n | awk '
         $8 == "I" { intra = $9; step = size = n = 0 }
         { step += $7 * $9; size += $9; n++ }
         ($15 - step / size) ^ 2 < 1.5e-8 && $16 == intra && $17 == size - intra && $18 == n { good++ }
         END { print "groups: " good " of " NR " frames" }'
 
-    drawn in.mkv
+    exported_quantizers in.mkv
     compare "as the decoder exports" 'near(w[1], int(int(k[1] * 6 + 4.5) * 128 / 31))' ${tmp}/blocks
 
     x264 in.mkv slices=1 -qp 36 -pix_fmt yuv420p10le
-    # x264 counts from a lower QP where samples have more bits
+    # QPs in the log of x264 have an offset at higher depths
     compare "10 bits" 'near(k[1], (w[3] - 12 - 4) / 6) && w[4] == k[2] && k[5] == 10'
     x264 in.mp4 slices=1 -qp 30 -vf scale=322x190
     compare "cropped" 'near(k[1], (w[3] - 4) / 6) && k[4] == "322x190"'
 
-    # x264 takes 2 from the offsets where psy-rd is 1
+    # with psy-rd 1, x264 lowers the chroma QP offsets by 2
     chroma "psy-rd 1" in.mp4
     x264 in.mkv slices=2:psy=0 -qp 30
     chroma "no psy-rd" in.mkv
@@ -141,11 +142,11 @@ quantizer_h264(){
     chroma "QP + 3" in.mkv
 }
 
-# Groups that begin with a seek, never end, or begin with no I frame.
+# Groups of pictures after a seek, without an end, and without an I frame.
 quantizer_groups(){
     x264 in.mkv intra-refresh=1:keyint=1200:bframes=0 -b:v 300k
-    at_the_end "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek" in.mkv -ss 1.2
-    # whatever reaches bliinds, its group is known
+    check_trailing "intra refresh, $(grep -c ' I ' ${tmp}/keys) I frame, after a seek" in.mkv -ss 1.2
+    # each frame that reaches bliinds has the keys of its group
     for filters in null trim=start_frame=25 select='gt(n\,25)' fps=5; do
         quantizer_ffmpeg -v info -bsf:v ${with} -ss 0.5 -i ${tmp}/in.mkv \
             -vf ${filters},bliinds ${to_null} 2>&1 |
@@ -160,7 +161,7 @@ quantizer_groups(){
     keys in.mkv | awk '{ size += $3 } $12 > most { most = $12 } END { print "endless: " NR " frames, at most " most ", in the last " $12 }'
 }
 
-# What x265 says of its frames, by the names of the columns, which other versions have elsewhere.
+# Print POC, QP, type and size of each frame from the CSV log of x265, whose columns differ by version.
 x265_log(){
     awk -F ' *, *' '
         NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -183,7 +184,7 @@ quantizer_hevc(){
         compare "${format} ${options}" \
             '(w[2] - (k[1] * 6 + 4)) ^ 2 < 0.26 && w[3] == k[2] && w[4] == k[3] && k[4] == "322x190" && k[5] == '${depth}' && k[7] == 0 && k[8] == "hevc"'
         awk '!seen[$2]++ { n++ } END { print (n >= 8 ? "many QPs" : "QP " $2) }' ${tmp}/known
-        elsewhere in.mp4 mkv ts hevc
+        check_remux in.mp4 mkv ts hevc
     done << END
 8 yuv420p -b:v 300k
 10 yuv420p10le -b:v 300k
@@ -194,8 +195,8 @@ END
     chroma "QP + 3 and - 1" in.mp4
 }
 
-# What is shown by each packet of AV1, by the headers that trace_headers prints and the
-# rules of the specification: base_q_idx, frame type, bytes of its OBUs.
+# Print base_q_idx and frame type of the frame that each AV1 packet shows, from the headers that
+# trace_headers prints and by the rules of the specification.
 av1_headers(){ # file
     quantizer_ffmpeg -v info -i ${tmp}/$1 -map 0:v:0 -c copy -bsf:v trace_headers ${to_null} 2>&1 |
         awk '
@@ -218,8 +219,8 @@ av1_headers(){ # file
             END { packet() }'
 }
 
-# By the specification the step of 8 bits is index + 7 up to index 95, 102 there, and 1828 at
-# 255. That of 10 bits is four times as wide, but for low indices.
+# Expected step: by the specification, the AC step of 8 bits is index + 7 up to 102 at index 95, and
+# 1828 at index 255. The step of 10 bits is four times as large, except at low indices.
 av1_step='(w[1] == 255 ? near(k[1], log(1828 / 8) / log(2)) : w[1] > 95 ? k[1] > log(102 / 8) / log(2) && k[1] < log(1828 / 8) / log(2) :'
 av1_step="${av1_step} k[5] == 8 ? near(k[1], log((w[1] + 7) / 8) / log(2)) : w[1] < 60 || (k[1] - log((w[1] + 7) / 8) / log(2)) ^ 2 < 0.12 ^ 2)"
 
@@ -235,25 +236,25 @@ quantizer_av1(){
             "${av1_step}"' && k[2] == (w[2] == 0 || w[2] == 2 ? "I" : "P") && k[4] == "320x192" && k[5] == '${depth}' &&
              k[6] == '$((qp == 21))' && k[7] == 0 && k[8] == "av1"'
         awk '!seen[$1]++ { n++ } END { print (n > 2 ? "several indices" : "index " $1) }' ${tmp}/known
-        elsewhere in.mkv mp4 ivf
-        # each frame in a packet of its own, and the decoder's output is the same
-        again "split" in.mkv -bsf:v av1_frame_split,${with}
-        # after a broken packet all is right again from the next key frame on
-        last=24 at_the_end "second GOP" in.mkv -bsf:v "noise=amount=3*not(n-5),${with}"
+        check_remux in.mkv mp4 ivf
+        # one frame per packet; the output of the decoder is the same
+        check_reparse "split" in.mkv -bsf:v av1_frame_split,${with}
+        # after a broken packet, the keys are correct from the next key frame on
+        last=24 check_trailing "second GOP" in.mkv -bsf:v "noise=amount=3*not(n-5),${with}"
     done << END
 8-bits 20 8 -pix_fmt yuv420p
 10-bits 40 10 -pix_fmt yuv420p10le
 film-grain 21 8 -pix_fmt yuv420p
 coarsest 63 8 -pix_fmt yuv420p
 END
-    # a gray picture that libaom has coded with 2 more for the index of chroma: log2(89 / 87)
+    # a gray picture coded by libaom with a chroma index higher by 2: log2(89 / 87)
     echo REtJRgAAIABBVjAxEAAQABkAAAABAAAAAQAAAAAAAAAdAAAAAAAAAAAAAAASAAoKAAAAAZ/5tfIAgDINEACoIKCAAAkAAAB0gA== |
         base64 -d > ${tmp}/in.ivf
     chroma "index + 2" in.ivf
 }
 
-# The base_q_idx of each frame as FFmpeg's decoder exports it, with hidden frames in the packets of
-# others, and in packets of their own.
+# Compare base_q_idx with the export of FFmpeg's decoder, with hidden frames in the packets of other
+# frames and in separate packets.
 quantizer_vp9(){
     for depth in 8 10; do
         format=yuv420p
@@ -265,26 +266,26 @@ quantizer_vp9(){
         keys in.mkv -threads 4 > ${tmp}/keys
         awk '!seen[$1]++ { n++ } END { print (n >= 8 ? "many indices" : "few indices") }' ${tmp}/known
         compare "${depth} bits" "${av1_step}"' && k[4] == "320x192" && k[5] == '${depth}' && k[8] == "vp9"'
-        again "split" in.mkv -bsf:v vp9_superframe_split,${with}
+        check_reparse "split" in.mkv -bsf:v vp9_superframe_split,${with}
     done
 }
 
-# MPEG-1, MPEG-2, MPEG-4: the quantizer is what FFmpeg's encoder is told. The mean of log2 of the
-# AC weights in the standards' matrices is 4.972475 in MPEG-1 and MPEG-2; 4.730484 and, not intra,
-# 4.539125 in MPEG-4.
+# MPEG-1, MPEG-2, MPEG-4: the quantizer is an option of FFmpeg's encoder. The mean log2 of the AC
+# weights in the default matrices is 4.972475 in MPEG-1 and MPEG-2, intra only; in MPEG-4 it is
+# 4.730484 for the intra and 4.539125 for the non-intra matrix.
 quantizer_mpeg(){
     flat=$(yes 40 | head -n 63 | paste -s -d ,)
     # name, the step of I and of others, encoder and its options
     while read -r name intra inter options; do
         quantizer_ffmpeg ${film}1 -b_qfactor 1 -b_qoffset 0 -i_qfactor 1 -i_qoffset 0 -bf 2 -g 12 \
             ${options} ${tmp}/in.mkv
-        # the types of pictures, as the decoder says
+        # picture types from the decoder
         quantizer_ffmpeg -v info -i ${tmp}/in.mkv -vf showinfo ${to_null} 2>&1 |
             sed -n 's/.*showinfo.* type:\(.\) .*/\1/p' > ${tmp}/known
         keys in.mkv -threads 4 > ${tmp}/keys
         compare "${name}" 'k[2] == w[1] && near(k[1], w[1] == "I" ? '${intra}' : '${inter}') && k[4] == "320x192" && k[5] == 8 && k[7] == 0'
-        # in the container's own packets, and with the sequence header there
-        elsewhere in.mkv avi
+        # AVI has packets and a sequence header of its own
+        check_remux in.mkv avi
     done << END
 mpeg1 log(10)/log(2)+.972475 log(10)/log(2) -c:v mpeg1video -qscale:v 5
 mpeg2 log(10)/log(2)+.972475 log(10)/log(2) -c:v mpeg2video -qscale:v 5
@@ -295,17 +296,17 @@ mpeg4-mpeg log(12)/log(2)+.730484 log(12)/log(2)+.539125 -c:v mpeg4 -qscale:v 6 
 mpeg4-matrix log(12*40/16)/log(2) log(12*40/16)/log(2) -c:v mpeg4 -qscale:v 6 -mpeg_quant 1 -intra_matrix 8,${flat} -inter_matrix 16,${flat}
 END
 
-    # the other scale of MPEG-2, and quantizers by the encoder's choice, as the decoder exports them
+    # the non-linear scale of MPEG-2, and quantizers by rate control, compared with the export of the decoder
     for options in "-non_linear_quant 1 -qmax 28 -qscale:v 12" "-non_linear_quant 1 -qmax 28 -qscale:v 27" "-b:v 300k"; do
         quantizer_ffmpeg ${film}2 -c:v mpeg2video -bf 2 ${options} ${tmp}/in.ts
         keys in.ts > ${tmp}/keys
-        drawn in.ts
-        # the decoder exports nothing of the last frame
+        exported_quantizers in.ts
+        # the decoder exports no quantizers for the last frame
         compare "${options}" 'NR == 50 || near(w[1], int(int(2 ^ (k[1] - .972475 * (k[2] == "I")) / 2 + .01) * 128 / 31))' ${tmp}/blocks
     done
 }
 
-# The mean of log2 of the first DQT's AC entries, in the bytes of a JPEG.
+# Print the mean log2 of the AC entries of the first DQT in the bytes of a JPEG.
 jpeg_step(){
     od -An -v -tu1 -w1 | awk '
         { b[NR] = $1 }
@@ -333,7 +334,7 @@ quantizer_mjpeg(){
 END
 }
 
-# A clip of each codec.
+# Encode a clip with each codec.
 clips(){
     while read -r clip options; do
         quantizer_ffmpeg ${film}1 ${options} ${tmp}/${clip} 2> ${tmp}/err || cat ${tmp}/err >&2
@@ -350,8 +351,8 @@ END
 }
 all_clips="h264.ts avc.mp4 hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi ffv1.mkv"
 
-# Packets are as they were, whole ones and broken ones; as many frames are decoded, and the filter
-# says nothing of what is broken.
+# Intact and broken packets pass unchanged, the number of decoded frames is the same, and the filter
+# logs nothing about broken packets.
 quantizer_pass(){
     clips
     for clip in ${all_clips}; do
@@ -359,7 +360,7 @@ quantizer_pass(){
         for before in "" "noise=amount=20," "noise=amount=200," "noise=amount=2000," cut; do
             file=${clip}
             if test "${before}" = cut; then file=cut.${clip##*.} before=; fi
-            # without its end there is no MP4
+            # a truncated MP4 cannot be opened
             test ${file} != cut.mp4 || continue
             for filter in null ${with}; do
                 quantizer_ffmpeg -i ${tmp}/${file} -map 0:v -c copy -bsf:v ${before}${filter} \
@@ -374,28 +375,28 @@ quantizer_pass(){
     done
 }
 
-# Strings of packets add up, and so does the frames' metadata.
+# The filter keeps strings that a packet already has, and bliinds keeps metadata of the frame.
 quantizer_strings(){
     clips
     for clip in ${all_clips}; do
         keys ${clip} > ${tmp}/keys
-        test ${clip} = ffv1.mkv || again "${clip}, twice" ${clip} -bsf:v ${with},${with}
+        test ${clip} = ffv1.mkv || check_reparse "${clip}, twice" ${clip} -bsf:v ${with},${with}
         quantizer_ffmpeg -bsf:v ${with} -i ${tmp}/${clip} -vf bliinds,metadata=print:file=${tmp}/both ${to_null} > /dev/null
         echo "$(grep -c '^lavfi.bliinds.score=' ${tmp}/both) scores, $(grep -c '\.step=' ${tmp}/both) steps"
     done
 }
 
-# What the filter says, without what changes from run to run.
+# Print the messages of the filter without paths and addresses.
 loss_messages(){
     sed -n "s,${tmp},folder,g;s/^\[quantizer_metadata[^]]*\] //p"
 }
 
-# A stream of a few pictures, written bit by bit: as Base64 on standard input.
+# Write a stream of a few handcrafted pictures from Base64 on standard input.
 crafted(){ # file
     base64 -d > ${tmp}/$1
 }
 
-# The frames, and what a copy writes to stats_file.
+# Print the number of decoded frames, and of the lines that a stream copy writes to stats_file.
 frames_and_lines(){ # name file [options of the input]
     name=$1 file=$2
     shift 2
@@ -404,10 +405,10 @@ frames_and_lines(){ # name file [options of the input]
     echo "${name}: $(cat ${tmp}/frames) frames, $(wc -l < ${tmp}/lines) lines"
 }
 
-# Fields in packets of their own make a frame: the second one begins no group and has no line. The
+# Fields in separate packets form one frame: the second field begins no group and gets no line. The
 # fields have QP 30 and 42, 36 and 24, 33 and 39, in slices of 6 and 5, 5 and 5, 5 and 6 bytes; the
-# first one of the third frame begins a group. Decoders take the keys from the first field, which
-# counts twice until the second one is known: gop_step of the second frame is (6 * 26 / 6 + 5 * 38 / 6 +
+# first field of the third frame begins a group. Decoders take the keys from the first field, which
+# counts twice until the second one arrives: gop_step of the second frame is (6 * 26 / 6 + 5 * 38 / 6 +
 # 10 * 32 / 6) / 21, with 11 bytes of the I frame. In MJPEG, a packet contains both fields.
 quantizer_fields(){
     crafted in.h264 << END
@@ -415,8 +416,8 @@ AAAAAWdNAAraZIAAAAABaM44gAAAAAFliIUEE8AAAAABQZoYBAoAAAABQZowCigAAAABQZo4KoAAAAAB
 END
     keys in.h264 | tee ${tmp}/keys
     quantizer_ffmpeg -i ${tmp}/in.h264 -c copy ${tmp}/fields.mp4 2> /dev/null
-    again "mp4" fields.mp4
-    elsewhere fields.mp4 mkv ts
+    check_reparse "mp4" fields.mp4
+    check_remux fields.mp4 mkv ts
     frames_and_lines h264 fields.mp4
 
     for field in 1 2; do
@@ -425,7 +426,7 @@ END
     done
     for height in 96 120 144 192; do
         quantizer_ffmpeg -f image2 -c:v mjpeg -i ${tmp}/both.jpg -c copy -bsf:v null ${tmp}/in.avi
-        # the height in the container: biHeight comes 16 bytes after the name of the chunk
+        # patch the height in the container: biHeight is 16 bytes after the name of the chunk
         strf=$(grep -abo strf ${tmp}/in.avi | head -n 1)
         # shellcheck disable=SC2059
         printf "$(printf '\\%o' ${height})" | dd of=${tmp}/in.avi bs=1 seek=$((${strf%%:*} + 16)) conv=notrunc 2> /dev/null
@@ -434,8 +435,8 @@ END
     done
 }
 
-# VVC: QP = 26 + pps_init_qp_minus26 + ph_qp_delta or sh_qp_delta, as trace_headers prints them, in
-# the order of coding. The stream is the headers of mp4ff's annexb.vvc (1280x720, 10 bits).
+# VVC: QP = 26 + pps_init_qp_minus26 + ph_qp_delta or sh_qp_delta, as trace_headers prints them in
+# coding order. The stream contains the headers of mp4ff's annexb.vvc (1280x720, 10 bits).
 quantizer_vvc(){
     crafted in.vvc << END
 AAABAHkArQIzgAAAgAoCALRGoAc3TbpkaRSbzhNlYwQIJ4A0gzYQhkxEIGSINSHo9WpLySakskRaiLxEmoiRSREmSIk1GWIhCyQhahC8IXq1Je
@@ -458,19 +459,19 @@ END
         / sh_qp_delta  /                   { sh    = value }
         / sh_slice_type  /                 { type  = value }
         END { flush() }' > ${tmp}/known
-    # slice data are missing, and the decoder may drop the last frame
+    # without slice data the decoder may drop the last frame
     keys in.vvc -threads 1 -flags output_corrupt 2> /dev/null | sort -k 12,12n | head -n 5 > ${tmp}/keys
     head -n 5 ${tmp}/known > ${tmp}/known.head
     compare "as the headers say" \
         'near(k[1], int(w[1] * 1e4 + .5) / 1e4) && w[2] == k[2] && k[4] == "1280x720" && k[5] == 10 && k[8] == "vvc" && k[12] == NR' ${tmp}/known.head
     cat ${tmp}/keys
-    # no model of the loss, none of bliinds
+    # VVC has no model of the loss
     quantizer_ffmpeg -v warning -i ${tmp}/in.vvc -c copy -bsf:v ${with}=stats_file=- ${to_null} 2> ${tmp}/err | sed 's/pts.* loss/loss/'
     loss_messages < ${tmp}/err
 }
 
-# VP8: base_q_idx 20, 60, 127 and 4 have the steps 24, 70, 284 and 8, half of
-# which counts. The third frame is not shown, and two-byte partitions end behind their headers.
+# VP8: base_q_idx 20, 60, 127 and 4 have the AC steps 24, 70, 284 and 8; the filter reports half of
+# these. The third frame is not shown, and two-byte partitions end after their headers.
 quantizer_vp8(){
     crafted in.ivf << END
 REtJRgAAIABWUDgwEAAQABkAAAABAAAABQAAAAAAAAASAAAAAAAAAAAAAACwAACdASoQABAAAAAoAAAAAAAMAAAAAQAAAAAAAADRAAAAAeBMAA
@@ -480,14 +481,14 @@ END
     printf '%s\n' 12 35 142 4 > ${tmp}/known
     compare "VP8" 'near(k[1], int(log(w[1]) / log(2) * 1e4 + .5) / 1e4) && k[2] == (NR == 1 ? "I" : "P") && k[4] == "16x16" && k[5] == 8 && k[8] == "vp8"'
     cat ${tmp}/keys
-    elsewhere in.ivf mkv
+    check_remux in.ivf mkv
     frames_and_lines vp8 in.ivf
     quantizer_ffmpeg -v warning -bsf:v ${with} -i ${tmp}/in.ivf -vf bliinds=f=- ${to_null} 2> ${tmp}/err | sed 's/ sigma.*//'
     sed -n 's/^\[Parsed_bliinds[^]]*\] //p' ${tmp}/err
 }
 
-# MPEG-4 with global motion compensation: an I-VOP with quantizer 5, an S-VOP with 9 and two points, a
-# B-VOP with 13, a P-VOP with 17, one that is not coded, and an S-VOP with 21.
+# MPEG-4 with global motion compensation: an I-VOP with quantizer 5, an S-VOP with 9 and two warping
+# points, a B-VOP with 13, a P-VOP with 17, a VOP that is not coded, and an S-VOP with 21.
 quantizer_gmc(){
     crafted in.m4v << END
 AAABAAAAASAAyI0IAM0AhAIWCAwfAAABthBgsbbfvwAAAbbRYGX6DWk3AAABtpDhpN8AAAG2UeETfwAAAbZSTwAAAbbS4GX6DXU3
@@ -496,8 +497,8 @@ END
     frames_and_lines gmc in.m4v
 }
 
-# What is shown is counted: not what an edit list leaves out, not the lower one of two spatial layers,
-# also where each layer has a packet of its own, and no packet without a picture.
+# Only shown frames get a line: not those before an edit list, not the lower of two spatial layers,
+# also if each layer has a separate packet, and not packets without a picture.
 quantizer_shown(){
     quantizer_ffmpeg ${film}2 -c:v libx264 -preset ultrafast -g 20 ${tmp}/whole.mp4
     quantizer_ffmpeg -ss 1.2 -i ${tmp}/whole.mp4 -c copy ${tmp}/cut.mp4
@@ -510,18 +511,18 @@ END
         quantizer_ffmpeg -i ${tmp}/layers.ivf -c copy -bsf:v ${before}${with}=stats_file=- ${to_null} 2> /dev/null |
             sed "s/^/layers ${before} /;s/pts.* loss/loss/"
     done
-    # superres halves the width: the score knows of it
+    # superres halves the coded width
     quantizer_ffmpeg ${film}0.4 -c:v libsvtav1 -preset 10 -svtav1-params superres-mode=1:superres-denom=16:lp=1 ${tmp}/in.mkv 2> ${tmp}/err || cat ${tmp}/err >&2
     echo "superres: $(keys in.mkv | cut -d ' ' -f 4 | sort | uniq -c | tr -s '\n ' ' ')"
 }
 
-# Lossless streams have an estimate of 0, nearly lossless ones do not.
+# Lossless streams have an estimated loss of 0 unless they are scaled; nearly lossless ones do not.
 quantizer_lossless(){
     while read -r name depth options; do
         quantizer_ffmpeg ${film}0.2 -pix_fmt ${depth} ${options} ${tmp}/in.mkv
         for shown in 0 384; do
             quantizer_ffmpeg -i ${tmp}/in.mkv -c copy -bsf:v ${with}=stats_file=-:shown_height=${shown} ${to_null} |
-                awk -F : -v what="${name} ${depth} at ${shown}" '{ $NF > 0 ? some++ : none++ } END { print what ": " none + 0 " without loss, " some + 0 " with" }'
+                awk -F : -v name="${name} ${depth} at ${shown}" '{ $NF > 0 ? some++ : none++ } END { print name ": " none + 0 " without loss, " some + 0 " with" }'
         done
     done << END
 x264 yuv420p -c:v libx264 -qp 0
@@ -530,7 +531,7 @@ x264-fine yuv420p -c:v libx264 -qp 1
 x265 yuv420p -c:v libx265 -x265-params lossless=1:log-level=none
 x265-fine yuv420p -c:v libx265 -x265-params qp=4:log-level=none
 END
-    # base_q_idx is 0, 0 with 1 for luma's DC, and 1
+    # base_q_idx is 0; 0 with delta_q_y_dc 1; and 1
     crafted in.ivf << END
 REtJRgAAIABBVjAxQABAABkAAAABAAAAAwAAAAAAAAAXAAAAAAAAAAAAAAASAAoGGBV//AAIMgsQAACAgICAgICAgBoAAAABAAAAAAAAABIACg
 YYFX/8AAgyDhAIEAAAAICAgICAgICAGQAAAAIAAAAAAAAAEgAKBhgVf/wACDINEBAAAACAgICAgICAgA==
@@ -538,7 +539,7 @@ END
     quantizer_ffmpeg -i ${tmp}/in.ivf -c copy -bsf:v ${with}=stats_file=- ${to_null} | sed 's/.* loss/av1 loss/'
 }
 
-# ffmpeg makes an instance for each stream: two of them must not write to one file.
+# ffmpeg creates one filter per stream: two filters must not write to the same file.
 quantizer_streams(){
     quantizer_ffmpeg ${film}0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -preset ultrafast -c:a aac ${tmp}/in.mp4
     quantizer_ffmpeg -i ${tmp}/in.mp4 -frames:v 1 -c:v mjpeg -update 1 ${tmp}/cover.jpg
@@ -555,13 +556,13 @@ cover.mp4 -bsf:v:0 ${with}=stats_file=${tmp}/lines
 cover.mp4 -bsf:v ${with}
 in.mp4 -bsf ${with}=stats_file=${tmp}/lines
 END
-    # a file of an earlier run is written anew
+    # a file of an earlier run is overwritten
     quantizer_ffmpeg -i ${tmp}/in.mp4 -map 0:v -c copy -bsf:v ${with}=stats_file=${tmp}/lines ${to_null}
     wc -l < ${tmp}/lines
 }
 
-# The loss of each codec is the polynomial of the table in the source, of the step and of what is
-# shown; lines, keys and summary tell the same, of damaged packets that nothing is known.
+# The loss of each codec equals the polynomial in the source, evaluated at gop_step and the display
+# height. Lines, keys and summary agree; damaged packets have an unknown loss.
 quantizer_loss(){
     clips
     for clip in h264.ts hevc.mkv av1.mp4 mpeg2.ts mpeg4.avi mjpeg.avi; do
@@ -571,7 +572,7 @@ quantizer_loss(){
             quantizer_ffmpeg -bsf:v ${with}=shown_height=${shown}:stats_file=${tmp}/lines \
                 -i ${tmp}/${clip} -vf metadata=print:file=${tmp}/printed \
                 -fps_mode passthrough ${to_null}
-            awk -F = -v row="${row}" -v shown=${shown} -v what="${clip} at ${shown}" '
+            awk -F = -v row="${row}" -v shown=${shown} -v name="${clip} at ${shown}" '
                 BEGIN                 { split(row, c, ", ") }
                 /quantizer.height=/   { s = shown > $2 ? log(shown / $2) / log(2) : 0 }
                 /quantizer.gop_step=/ { q = $2 }
@@ -584,7 +585,7 @@ quantizer_loss(){
                     inside += x > 0 && x < 100
                 }
                 END {
-                    print what ": " good " frames agree, " \
+                    print name ": " good " frames agree, " \
                         (inside ? "some" : "none") " of them not at an end"
                 }' ${tmp}/printed
             sed -n 's/.*loss:\(.*\)/\1/p' ${tmp}/lines | sort > ${tmp}/other
@@ -596,7 +597,7 @@ quantizer_loss(){
     while read -r clip options before; do
         quantizer_ffmpeg -v info -i ${tmp}/${clip} -map 0:v -c copy \
             -bsf:v "${before}${with}=stats_file=-${options}" ${to_null} 2> ${tmp}/err > ${tmp}/lines
-        loss_messages < ${tmp}/err | awk -F '[ :]' -v what="${clip} ${before}" '
+        loss_messages < ${tmp}/err | awk -F '[ :]' -v name="${clip} ${before}" '
             NR == FNR { n++; if ($NF == "nan") unknown++; else sum += $NF; next }
             /^Headers-only estimate/ {
                 for (i = 1; i < NF; i++) said[$i] = $(i + 1)
@@ -604,9 +605,9 @@ quantizer_loss(){
                 ok = said["frames"] == n && said["unknown"] == unknown + 0
                 ok = ok && (known ? (said["mean"] - sum / known) ^ 2 < 1e-6 : said["mean"] == "nan")
                 some = !known ? "none" : unknown ? "some" : "all"
-                # which packets noise breaks depends on the version of x264
+                # the number of packets that noise breaks depends on the version of x264
                 lines = some == "some" ? "" : n " "
-                print what ": " (ok ? "as its " lines "lines say, " some " known" : $0)
+                print name ": " (ok ? "as its " lines "lines say, " some " known" : $0)
                 sub(/.*[(]/, "(")
             }
             { print }' ${tmp}/lines -
@@ -616,7 +617,7 @@ h264.ts :shown_height=0 noise=amount=20,
 ffv1.mkv :shown_height=0
 END
 
-    # where lines cannot be written, packets pass all the same, but the end is an error
+    # if lines cannot be written, all packets pass and the end of the stream is an error
     for path in ${tmp}/none/lines /dev/full; do
         quantizer_ffmpeg -xerror -i ${tmp}/mjpeg.avi -map 0:v -c copy \
             -bsf:v ${with}=stats_file=${path} -f framemd5 ${tmp}/other 2> ${tmp}/err

@@ -18,20 +18,25 @@
 
 /**
  * @file
- * Attach to each packet what its frame was coded with, first of all the
- * quantizer step, as strings that become metadata of the decoded frame.
+ * Bitstream filter that attaches coding parameters, above all the quantizer step, to each packet.
  *
- * All codecs' steps have one unit: log2 of the step of a uniform quantizer, for
- * the coefficients of an orthonormal transform of 8-bit samples. A sample of
- * more bits counts as the fraction of an 8-bit one that it is.
+ * The parameters are side data of type AV_PKT_DATA_STRINGS_METADATA, which decoders turn into
+ * metadata of the frame. doc/quantizer_metadata.texi lists the keys.
  *
- * AVVideoEncParams, which some decoders export, cannot serve: there are none for HEVC and
- * AV1, none from hardware, none for VP9's hidden frames, and a filter sees none of the frames
- * that it is not given.
+ * The quantizer step has one unit for all codecs: log2 of the step of a uniform quantizer for the
+ * coefficients of an orthonormal transform of 8-bit samples. Samples of higher depth are scaled to
+ * 8 bits.
  *
- * Only headers are read. If one is broken, its packet gets no keys; in AV1 and
- * VP9 the packets up to the next key frame get none, either. The decoder reports
- * the error: here it is logged for debugging only.
+ * AVVideoEncParams, exported by some decoders, does not serve: HEVC, AV1 and hardware decoders do
+ * not export it, nor does VP9 for hidden frames, and filters get it only with frames they receive.
+ *
+ * Data flow of a packet: read_packet() splits it into units, with the coded bitstream framework
+ * (CBS), and calls the codec's read function for each, which fills in a CodedFrame from the
+ * headers. gop_add_frame() accumulates it into the GOPStats of the group of pictures (GOP),
+ * estimate_loss() predicts the loss of VMAF from these, and attach_strings() writes the strings.
+ *
+ * Only headers are read. A packet with a broken header gets no keys; in AV1 and VP9, neither do the
+ * packets up to the next key frame. Errors are logged at debug level, as the decoder reports them.
  */
 
 #include <errno.h>
@@ -71,116 +76,119 @@
 
 #define KEY "lavc.quantizer."
 
-/// Bytes in which parameter sets and slice headers of H.264, HEVC and VVC end.
+/// Bytes of a NAL unit of H.264, HEVC or VVC that are read; parameter sets and slice headers fit.
 #define NAL_HEAD 4096
 
-/// Frames after which those of a group count half: some groups have no end.
-#define MAX_GROUP 1000
+/// Number of frames of a GOP after which its sums are halved, as some streams have one endless GOP.
+#define MAX_GOP_FRAMES 1000
 
-/// A group of pictures up to and including a frame, in the order of packets that show one.
-typedef struct Group {
-    int     frames;
-    int     has_intra;
-    int64_t intra_bytes;        ///< of its I frame, else of its largest frame so far
-    int64_t other_bytes;        ///< of the frames that are not I
-    double  bytes;              ///< of all frames
-    double  step;               ///< log2 of the step of each frame, times its bytes, summed up
-    int     lossy;              ///< a frame is not coded losslessly
-} Group;
+/// Sums over a group of pictures up to and including the current frame, in coding order.
+typedef struct GOPStats {
+    int     nb_frames;
+    int     has_intra;          ///< the GOP began with an I frame
+    int64_t intra_bytes;        ///< size of the I frame, else of the largest frame so far
+    int64_t other_bytes;        ///< size of all P and B frames
+    double  bytes;              ///< size of all frames
+    double  step_sum;           ///< sum of log2(step) * bytes over the frames
+    int     lossy;              ///< at least one frame is not lossless
+} GOPStats;
 
-/// What is known of a coded frame: nothing if it has no bytes.
+/// Coding parameters of a frame; unknown if bytes is 0.
 typedef struct CodedFrame {
-    int64_t bytes;              ///< of all slices
-    double  step;               ///< log2 of the step of each slice, times its bytes, summed up
-    double  square;             ///< the same of the squares
-    double  chroma;             ///< log2 of chroma's step, less luma's: what the stream asks for
-    enum AVPictureType type;
-    enum AVPictureType first_field;     ///< its type, if there are two
-    int     width, height;      ///< as it leaves the decoder
-    int     depth;
+    int64_t bytes;              ///< size of all slices
+    double  step_sum;           ///< sum of log2(step) * bytes over the slices
+    double  step_sq_sum;        ///< sum of log2(step)^2 * bytes over the slices
+    double  chroma;             ///< log2 of the chroma step over the luma step, as signalled
+    enum AVPictureType type;    ///< B if there is a B slice, else P if there is a P slice, else I
+    enum AVPictureType first_field_type;    ///< type of the first of two fields, else NONE
+    int     width, height;      ///< coded size after cropping, in luma samples
+    int     depth;              ///< bits per luma sample
     int     film_grain;         ///< the decoder adds film grain
-    int     lossless;           ///< the last slice is coded losslessly
-    int     hidden;             ///< AV1, VP8, VP9: the packet does not show it, so far
+    int     lossless;           ///< the last slice is lossless
+    int     hidden;             ///< AV1, VP8, VP9: the packet read so far does not show the frame
     int     fields;             ///< H.264: bit 0 top field, bit 1 bottom field; 3 for a frame
     int     frame_num;          ///< H.264: frame_num, which both fields of a frame share
-    int     joined;             ///< H.264: its first field had a packet of its own
-    double  superres;           ///< AV1: log2 of the output width, less that of the coded width
-    int     no_picture;         ///< the packet contains parameter sets, SEI or nothing
+    int     split_fields;       ///< H.264: the first field was in an earlier packet
+    double  superres;           ///< AV1: log2 of the output width over the coded width
+    int     no_picture;         ///< the packet has only parameter sets, SEI or nothing
 } CodedFrame;
 
+/// Context of the filter for one stream.
 typedef struct QuantizerMetadataContext {
-    const AVClass *class;       ///< for what CBS has to say, and for the options
-    int log_level_offset;
+    const AVClass *class;       ///< log context of CBS, and options
+    int log_level_offset;       ///< lowers errors of CBS to debug level
 
     // options
     char *stats_file;
     int shown_height;
 
-    FILE *stats;
+    FILE *stats;                ///< open stats_file, else NULL
     int64_t nb_frames;
-    int64_t nb_rated;
-    double loss;                ///< sum over the rated frames
+    int64_t nb_with_loss;       ///< number of frames with an estimated loss
+    double loss_sum;            ///< sum of the estimated losses
 
     const struct Codec *codec;  ///< NULL if the stream's codec is not supported
     CodedBitstreamContext *cbc;
     CodedBitstreamFragment fragment;
-    const void *header;         ///< the last one of a picture, of those that CBS has read at once
-    Group group;
+    const void *header;         ///< last picture header; points into fragment
+    GOPStats gop;
 
-    size_t size;                ///< bytes of the NAL unit, or of the packet of VP8, that is read
+    size_t unit_size;           ///< bytes of the current NAL unit, or of the packet in other codecs
 
     // H.264
-    CodedFrame field;           ///< a first field that had a packet of its own
-    Group before_field;         ///< the group without its frame
+    CodedFrame field;           ///< first field whose second field is in another packet
+    GOPStats gop_before_field;  ///< GOP without the frame of that field
 
-    // AV1, VP9; VP8: the last key frame
-    CodedFrame coded;           ///< that is read
-    CodedFrame slot[AV1_NUM_REF_FRAMES];    ///< those that may be shown later
+    // AV1, VP9, VP8
+    CodedFrame cur;                         ///< AV1: frame being read
+    CodedFrame ref[AV1_NUM_REF_FRAMES];     ///< reference slots; VP8: [0] is the last key frame
 
     // MPEG-1, MPEG-2, MPEG-4
-    double matrix[2];           ///< mean log2 of a weight, intra and not
-    int non_linear;             ///< q_scale_type
+    double mean_log2_weight[2]; ///< mean log2 of the AC weights of the intra and non-intra matrix
+    int non_linear;             ///< MPEG-2: q_scale_type
 
     // MPEG-4
     struct {
-        int width, height;      ///< 0 if its pictures cannot be read
+        int width, height;      ///< width is 0 if pictures of this layer cannot be read
         int time_increment_bits;
         int interlaced;
-        int warping_points;     ///< no_of_sprite_warping_points of global motion compensation
+        int warping_points;     ///< no_of_sprite_warping_points, for global motion compensation
     } vol;
 
     // MJPEG
-    double table[4];            ///< geometric mean of a step, 0 if there is none
-    int container_height;       ///< height of the stream, 0 if unknown
+    double dqt_step[4];         ///< geometric mean of the AC steps of a table; 0 if not defined
+    int container_height;       ///< height of the stream in rows; 0 if unknown
 } QuantizerMetadataContext;
 
+/// Codec that the filter can read.
 typedef struct Codec {
     enum AVCodecID id;
     enum AVCodecID cbs_id;
-    /// Read a unit of a packet, or of extradata.
+    /// read the header of a unit of a packet or of extradata, and update frame
     void (*read)(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit, CodedFrame *frame);
-    const double *loss;                     ///< see estimate_loss(); NULL if there is no model
-    const CodedBitstreamUnitType *unit;     ///< those that CBS reads, NULL for all
+    const double *loss_coeffs;              ///< [6], see estimate_loss(); NULL without a model
+    const CodedBitstreamUnitType *unit;     ///< types of units that CBS parses; NULL for all
     int nb_units;
-    int has_slots;                          ///< of frames that may be shown later
-    int last_slice, last_nal;               ///< types of NAL units: slices, and all that are read
+    int has_ref_slots;                      ///< a packet may show a frame of an earlier packet
+    int last_slice, last_nal;               ///< last NAL unit type of slices, and of all units read
 } Codec;
 
+/// Add a slice to the sums of a frame; step is log2 of the quantizer step.
 static void add_slice(CodedFrame *frame, enum AVPictureType type, double step, size_t bytes)
 {
-    frame->bytes  += bytes;
-    frame->step   += step * bytes;
-    frame->square += step * step * bytes;
-    // I, P, B: the one that depends on more
-    frame->type    = FFMAX(frame->type, type);
-    frame->hidden  = 0;
+    frame->bytes       += bytes;
+    frame->step_sum    += step * bytes;
+    frame->step_sq_sum += step * step * bytes;
+    // the values of I, P and B ascend
+    frame->type         = FFMAX(frame->type, type);
+    frame->hidden       = 0;
 }
 
-/// Read what CBS has split, if it could. @return ret, which CBS has returned
+/// Read the units that CBS has split; ret is the return value of CBS. @return ret
 static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 {
     s->header = NULL;
-    // CBS itself keeps the parameter sets of H.264, HEVC and VVC in extradata.
+    // CBS itself keeps the parameter sets of H.264, HEVC and VVC that extradata contain
     for (int i = 0; ret >= 0 && !s->codec->last_nal && i < s->fragment.nb_units; i++)
         s->codec->read(s, &s->fragment.units[i], frame);
     ff_cbs_fragment_reset(&s->fragment);
@@ -189,21 +197,24 @@ static int read_units(QuantizerMetadataContext *s, CodedFrame *frame, int ret)
 
 // ---- H.264, HEVC, VVC ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double h264_loss[] = { 3.241, -0.936, 1.084, -7.368, 5.007, 3.141 };
 static const double hevc_loss[] = { 22.530, -12.899, 1.997, -15.558, 5.332, 3.839 };
+/// @}
 
-/// Width and height of a chroma sample in samples of luma, by chroma_format_idc: units of cropping.
-static const uint8_t luma_width[] = { 1, 2, 2, 1 }, luma_height[] = { 1, 2, 1, 1 };
+/// Units of cropping: size of a chroma sample in luma samples, by chroma_format_idc.
+static const uint8_t crop_unit_x[] = { 1, 2, 2, 1 }, crop_unit_y[] = { 1, 2, 1, 1 };
 
-/// Add a slice with a QP. At any depth: a bit more lowers the least QP by 6 and halves the unit.
+/// Add a slice with a QP of any depth: one more bit lowers the minimum QP by 6 and halves the unit.
 static void add_qp_slice(const QuantizerMetadataContext *s, CodedFrame *frame,
                          enum AVPictureType type, int qp, int cb_offset, int cr_offset)
 {
-    add_slice(frame, type, (qp - 4) / 6., s->size);
+    add_slice(frame, type, (qp - 4) / 6., s->unit_size);
     frame->chroma = (cb_offset + cr_offset) / 12.;
 }
 
-/// CBS goes through all bytes that it gets: these are the heads of NAL units, one by one.
+/// Read the NAL units of a packet. CBS gets only the head of each, as it parses all bytes it gets.
 static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFrame *frame)
 {
     CodedBitstreamH2645Context *common = s->cbc->priv_data;
@@ -212,7 +223,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     uint8_t head[4 + NAL_HEAD];
     int size, prefix;
 
-    // Some AVI files have start codes in spite of their extradata: the rule of FFmpeg's decoder.
+    // some AVI files have start codes despite avcC extradata; FFmpeg's decoder has the same rule
     if (pkt->size > 8 && AV_RB32(pos) == 1 && AV_RB32(pos + 5) > pkt->size)
         common->mp4 = 0;
     prefix = common->mp4 ? common->nal_length_size : 3;
@@ -240,21 +251,21 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
                s->codec->id == AV_CODEC_ID_HEVC ? nal[0] >> 1 : nal[1] >> 3;
         if (s->codec->id != AV_CODEC_ID_H264)
             layer = s->codec->id == AV_CODEC_ID_HEVC ? nal[0] & 1 || nal[1] >> 3 : nal[0] & 63;
-        // Another layer may use the same numbers for its parameter sets; behind these come SEI.
+        // skip other layers, whose parameter sets may have equal ids, and units such as SEI
         if (layer || type > s->codec->last_nal)
             continue;
-        // Zeros at its end belong to the next start code.
-        s->size = size;
-        while (s->size && !nal[s->size - 1])
-            s->size--;
-        head_size = FFMIN(s->size, NAL_HEAD);
+        // trailing zeros belong to the next start code
+        s->unit_size = size;
+        while (s->unit_size && !nal[s->unit_size - 1])
+            s->unit_size--;
+        head_size = FFMIN(s->unit_size, NAL_HEAD);
         AV_WB32(head, (common->mp4 ? head_size : 1) << 8 * (4 - prefix));
         memcpy(head + prefix, nal, head_size);
         ret  = ff_cbs_read(s->cbc, &s->fragment, NULL, head, prefix + head_size);
         unit = s->fragment.units;
         if (type <= s->codec->last_slice) {
             frame->no_picture = 0;
-            // Behind a broken start or length, CBS may find another unit.
+            // after a broken start code or length, CBS may find another unit
             if (ret >= 0 && s->fragment.nb_units && unit->type == type && unit->content)
                 s->codec->read(s, unit, frame);
         }
@@ -262,6 +273,7 @@ static void read_nals(QuantizerMetadataContext *s, const AVPacket *pkt, CodedFra
     }
 }
 
+/// Read a slice header of H.264.
 static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                       CodedFrame *frame)
 {
@@ -278,26 +290,27 @@ static void read_h264(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
 
     if (slice->redundant_pic_cnt)
         return;
-    // Continue the frame of a first field: the conditions of FFmpeg's decoder.
+    // continue the frame of a first field, under the conditions of FFmpeg's decoder
     if (!frame->fields && s->field.fields + fields == 3 && slice->frame_num == s->field.frame_num)
         *frame = s->field;
     if (frame->fields && !(frame->fields & fields))
-        frame->first_field = frame->type;
+        frame->first_field_type = frame->type;
     frame->fields   |= fields;
     frame->frame_num = slice->frame_num;
     add_qp_slice(s, frame, types[slice->slice_type % 5], qp,
                  pps->chroma_qp_index_offset, pps->second_chroma_qp_index_offset);
     frame->lossless = sps->qpprime_y_zero_transform_bypass_flag &&
                       qp == -6 * sps->bit_depth_luma_minus8;
-    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - luma_width[sps->chroma_format_idc] *
+    frame->width  = (sps->pic_width_in_mbs_minus1 + 1) * 16 - crop_unit_x[sps->chroma_format_idc] *
                     (sps->frame_crop_left_offset + sps->frame_crop_right_offset);
     frame->height = ((sps->pic_height_in_map_units_minus1 + 1) * 16 -
-                     luma_height[sps->chroma_format_idc] *
+                     crop_unit_y[sps->chroma_format_idc] *
                      (sps->frame_crop_top_offset + sps->frame_crop_bottom_offset)) *
                     (2 - sps->frame_mbs_only_flag);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
+/// Read a slice header of HEVC.
 static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                       CodedFrame *frame)
 {
@@ -308,24 +321,25 @@ static void read_hevc(QuantizerMetadataContext *s, const CodedBitstreamUnit *uni
     const int qp = 26 + pps->init_qp_minus26 + slice->slice_qp_delta;
 
     if (slice->dependent_slice_segment_flag) {
-        // It continues the slice before: the mean of the slices so far will do.
+        // a dependent segment continues a slice; use the mean of the slices so far
         if (frame->bytes)
-            add_slice(frame, frame->type, frame->step / frame->bytes, s->size);
+            add_slice(frame, frame->type, frame->step_sum / frame->bytes, s->unit_size);
         return;
     }
     // B, P, I
     add_qp_slice(s, frame, AV_PICTURE_TYPE_B - slice->slice_type, qp,
                  pps->pps_cb_qp_offset + slice->slice_cb_qp_offset,
                  pps->pps_cr_qp_offset + slice->slice_cr_qp_offset);
-    // Headers only allow each coding unit to be lossless. x265 codes lossless streams with QP 4.
+    // the header permits lossless coding units, without saying which; x265 codes them with QP 4
     frame->lossless = pps->transquant_bypass_enabled_flag && qp <= 4;
-    frame->width  = sps->pic_width_in_luma_samples - luma_width[sps->chroma_format_idc] *
+    frame->width  = sps->pic_width_in_luma_samples - crop_unit_x[sps->chroma_format_idc] *
                     (sps->conf_win_left_offset + sps->conf_win_right_offset);
-    frame->height = sps->pic_height_in_luma_samples - luma_height[sps->chroma_format_idc] *
+    frame->height = sps->pic_height_in_luma_samples - crop_unit_y[sps->chroma_format_idc] *
                     (sps->conf_win_top_offset + sps->conf_win_bottom_offset);
     frame->depth  = sps->bit_depth_luma_minus8 + 8;
 }
 
+/// Read a slice header of VVC.
 static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -341,45 +355,52 @@ static void read_vvc(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
                  26 + pps->pps_init_qp_minus26 + qp_delta,
                  pps->pps_cb_qp_offset + header->sh_cb_qp_offset,
                  pps->pps_cr_qp_offset + header->sh_cr_qp_offset);
-    frame->width  = pps->pps_pic_width_in_luma_samples - luma_width[sps->sps_chroma_format_idc] *
+    frame->width  = pps->pps_pic_width_in_luma_samples - crop_unit_x[sps->sps_chroma_format_idc] *
                     (pps->pps_conf_win_left_offset + pps->pps_conf_win_right_offset);
-    frame->height = pps->pps_pic_height_in_luma_samples - luma_height[sps->sps_chroma_format_idc] *
+    frame->height = pps->pps_pic_height_in_luma_samples - crop_unit_y[sps->sps_chroma_format_idc] *
                     (pps->pps_conf_win_top_offset + pps->pps_conf_win_bottom_offset);
     frame->depth  = sps->sps_bitdepth_minus8 + 8;
 }
 
 // ---- AV1, VP9, VP8 ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double av1_loss[] = { 11.771, -7.103, 1.439, -12.293, 5.206, 3.480 };
 static const double vp9_loss[] = { 13.448, -8.174, 1.675, -14.632, 6.738, 3.478 };
+/// @}
 
 static const CodedBitstreamUnitType av1_units[] = {
     AV1_OBU_SEQUENCE_HEADER, AV1_OBU_TEMPORAL_DELIMITER,
     AV1_OBU_FRAME_HEADER,    AV1_OBU_TILE_GROUP,         AV1_OBU_FRAME,
 };
 
-static double step_of_index(int index, int depth)
+/// Return log2 of the step of a quantizer index of AV1 or VP9.
+static double qindex_to_step(int index, int depth)
 {
-    // The coefficients of AV1 and VP9 are 8 times those of an orthonormal transform.
+    // coefficients of AV1 and VP9 are 8 times those of an orthonormal transform
     return log2(ff_vp9_ac_qlookup[(depth - 8) / 2][index] / 8.) - (depth - 8);
 }
 
 /**
- * Put what is known of a coded frame in the slots that it may be shown from. It is
- * the packet's frame if it is shown, or if no other one is.
+ * Store a coded frame in the reference slots that it refreshes, and make it the frame of the packet
+ * if it is shown or the packet has not shown one.
+ *
+ * @param refresh bit mask of the slots
  */
-static void put_frame(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
-                      int show, CodedFrame *frame)
+static void update_ref_slots(QuantizerMetadataContext *s, const CodedFrame *coded, int refresh,
+                             int show, CodedFrame *frame)
 {
-    for (int i = 0; i < FF_ARRAY_ELEMS(s->slot); i++)
+    for (int i = 0; i < FF_ARRAY_ELEMS(s->ref); i++)
         if (refresh & 1 << i)
-            s->slot[i] = *coded;
+            s->ref[i] = *coded;
     if (show || frame->hidden) {
         *frame = *coded;
         frame->hidden = !show;
     }
 }
 
+/// Read a frame header OBU, tile group OBU or frame OBU.
 static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -400,31 +421,32 @@ static void read_av1(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
         denominator = header->coded_denom + AV1_SUPERRES_DENOM_MIN;
     q = header->base_q_idx;
     if (has_header)
-        s->coded = header->show_existing_frame ? s->slot[header->frame_to_show_map_idx] :
+        s->cur = header->show_existing_frame ? s->ref[header->frame_to_show_map_idx] :
                                                  (CodedFrame) {
             .width      = ((header->frame_width_minus_1 + 1) * AV1_SUPERRES_NUM +
                            denominator / 2) / denominator,
             .superres   = log2(denominator / (double)AV1_SUPERRES_NUM),
             .height     = header->frame_height_minus_1 + 1,
             .depth      = depth,
-            .chroma     = (step_of_index(av_clip_uint8(q + header->delta_q_u_ac), depth) +
-                           step_of_index(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
-                          step_of_index(q, depth),
+            .chroma     = (qindex_to_step(av_clip_uint8(q + header->delta_q_u_ac), depth) +
+                           qindex_to_step(av_clip_uint8(q + header->delta_q_v_ac), depth)) / 2 -
+                          qindex_to_step(q, depth),
             .film_grain = header->film_grain.apply_grain,
             .lossless   = !(q | header->use_superres | header->segmentation_enabled |
                             header->delta_q_y_dc | header->delta_q_u_dc | header->delta_q_u_ac |
                             header->delta_q_v_dc | header->delta_q_v_ac),
         };
-    // inter and switch frames are odd
+    // the values of inter and switch frames are odd
     if (has_tiles && !header->show_existing_frame)
-        add_slice(&s->coded, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
-                  step_of_index(q, depth), unit->data_size);
-    // Decoders output the highest spatial layer of the first operating point.
-    put_frame(s, &s->coded, header->refresh_frame_flags,
-              (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
-              av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
+        add_slice(&s->cur, header->frame_type & 1 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_I,
+                  qindex_to_step(q, depth), unit->data_size);
+    // decoders output the highest spatial layer of the first operating point
+    update_ref_slots(s, &s->cur, header->refresh_frame_flags,
+                     (header->show_frame || header->show_existing_frame) && obu->header.spatial_id >=
+                     av_log2(av1->sequence_header->operating_point_idc[0] >> 8), frame);
 }
 
+/// Read a frame header of VP9.
 static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
@@ -437,14 +459,14 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     };
 
     if (header->show_existing_frame) {
-        put_frame(s, &s->slot[header->frame_to_show_map_idx], 0, 1, frame);
+        update_ref_slots(s, &s->ref[header->frame_to_show_map_idx], 0, 1, frame);
         return;
     }
     for (int i = VP9_REFS_PER_FRAME - 1; !intra && i >= 0; i--) {
-        const CodedFrame *ref = &s->slot[header->ref_frame_idx[i]];
+        const CodedFrame *ref = &s->ref[header->ref_frame_idx[i]];
 
         coded.depth = ref->depth;
-        // the first one that is found gives the size
+        // the first reference with found_ref gives the size, hence the descending loop
         if (header->found_ref[i]) {
             coded.width  = ref->width;
             coded.height = ref->height;
@@ -452,36 +474,40 @@ static void read_vp9(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit
     }
     if (coded.depth)
         add_slice(&coded, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-                  step_of_index(header->base_q_idx, coded.depth), unit->data_size);
+                  qindex_to_step(header->base_q_idx, coded.depth), unit->data_size);
     coded.lossless = !(header->base_q_idx | header->delta_q_y_dc |
                        header->delta_q_uv_dc | header->delta_q_uv_ac);
-    put_frame(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
+    update_ref_slots(s, &coded, header->refresh_frame_flags, header->show_frame, frame);
 }
 
+/// Read a frame header of VP8.
 static void read_vp8(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                      CodedFrame *frame)
 {
     const VP8RawFrameHeader *header = &((VP8RawFrame *)unit->content)->header;
     const int intra = header->frame_type == VP8_KEY_FRAME;
 
-    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->size)
+    if (header->first_partition_length_in_bytes + (intra ? 10 : 3) > s->unit_size)
         return;
     if (intra)
-        s->slot[0] = (CodedFrame){ .width = header->width, .height = header->height, .depth = 8 };
-    *frame = s->slot[0];
-    // The coefficients of VP8 are twice those of an orthonormal transform.
+        s->ref[0] = (CodedFrame){ .width = header->width, .height = header->height, .depth = 8 };
+    *frame = s->ref[0];
+    // coefficients of VP8 are twice those of an orthonormal transform
     add_slice(frame, intra ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_P,
-              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->size);
+              log2(vp8_ac_qlookup[header->base_qindex] / 2.), s->unit_size);
     frame->hidden = !header->show_frame;
 }
 
 // ---- MPEG-1, MPEG-2, MPEG-4, MJPEG ----
 
+/// @name Coefficients of estimate_loss(); `tools/train/train.py loss` fits them
+/// @{
 static const double mpeg2_loss[] = { 15.322, -9.125, 1.679, -19.376, 6.255, 5.207 };
 static const double mpeg4_loss[] = { 18.062, -11.864, 2.336, -15.296, 5.656, 5.270 };
 static const double mjpeg_loss[] = { 25.233, -12.911, 1.813, -27.358, 8.964, 5.523 };
+/// @}
 
-/// The mean over the AC coefficients, if there is a new matrix, else what it was.
+/// Return the mean log2 of the AC weights of a matrix if it was loaded, else the given mean.
 static double mean_log2(int loaded, const uint8_t weight[64], double mean)
 {
     double sum = 0;
@@ -491,16 +517,18 @@ static double mean_log2(int loaded, const uint8_t weight[64], double mean)
     return loaded ? sum / 63 : mean;
 }
 
-/// Decoders multiply by scale * weight / 16.
-static void add_scaled(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
-                       CodedFrame *frame, int type, int scale, int width, int height)
+/// Add a slice or picture of MPEG-1, -2 or -4, whose step is scale * weight / 16.
+static void add_mpeg_slice(const QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
+                           CodedFrame *frame, int type, int scale, int width, int height)
 {
-    add_slice(frame, type, log2(scale) + s->matrix[type != AV_PICTURE_TYPE_I] - 4, unit->data_size);
+    add_slice(frame, type, log2(scale) + s->mean_log2_weight[type != AV_PICTURE_TYPE_I] - 4,
+              unit->data_size);
     frame->width  = width;
     frame->height = height;
     frame->depth  = 8;
 }
 
+/// Read a sequence header, picture header, extension or slice of MPEG-1 or MPEG-2.
 static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                         CodedFrame *frame)
 {
@@ -511,24 +539,23 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
     const MPEG2RawSlice *slice              = unit->content;
 
     if (unit->type == MPEG2_START_PICTURE) {
-        s->header          = unit->content;
-        s->non_linear      = 0;
-        frame->first_field = frame->type;
-    // There are D pictures in MPEG-1.
+        s->header     = unit->content;
+        s->non_linear = 0;
+        frame->first_field_type = frame->type;
+    // type 4: D pictures of MPEG-1
     } else if (MPEG2_START_IS_SLICE(unit->type) && picture &&
                picture->picture_coding_type <= AV_PICTURE_TYPE_B) {
         const int code = slice->header.quantiser_scale_code;
 
-        add_scaled(s, unit, frame, picture->picture_coding_type,
-                   s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
-                   mpeg2->horizontal_size, mpeg2->vertical_size);
+        add_mpeg_slice(s, unit, frame, picture->picture_coding_type,
+                       s->non_linear ? ff_mpeg2_non_linear_qscale[code] : 2 * code,
+                       mpeg2->horizontal_size, mpeg2->vertical_size);
     } else if (unit->type == MPEG2_START_SEQUENCE_HEADER) {
-        // without them, mean_log2() of the default matrix (ISO/IEC 13818-2, 6.3.11), and one
-        // that is 16 everywhere
-        s->matrix[0] = mean_log2(sequence->load_intra_quantiser_matrix,
-                                 sequence->intra_quantiser_matrix, 4.9725);
-        s->matrix[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
-                                 sequence->non_intra_quantiser_matrix, 4);
+        // defaults: mean_log2() of the intra matrix (ISO/IEC 13818-2, 6.3.11), and log2(16)
+        s->mean_log2_weight[0] = mean_log2(sequence->load_intra_quantiser_matrix,
+                                           sequence->intra_quantiser_matrix, 4.9725);
+        s->mean_log2_weight[1] = mean_log2(sequence->load_non_intra_quantiser_matrix,
+                                           sequence->non_intra_quantiser_matrix, 4);
     } else if (unit->type == MPEG2_START_EXTENSION) {
         const MPEG2RawQuantMatrixExtension *matrix = &extension->data.quant_matrix;
 
@@ -536,14 +563,14 @@ static void read_mpeg12(QuantizerMetadataContext *s, const CodedBitstreamUnit *u
             s->non_linear = extension->data.picture_coding.q_scale_type;
         if (extension->extension_start_code_identifier != MPEG2_EXTENSION_QUANT_MATRIX)
             return;
-        s->matrix[0] = mean_log2(matrix->load_intra_quantiser_matrix,
-                                 matrix->intra_quantiser_matrix, s->matrix[0]);
-        s->matrix[1] = mean_log2(matrix->load_non_intra_quantiser_matrix,
-                                 matrix->non_intra_quantiser_matrix, s->matrix[1]);
+        s->mean_log2_weight[0] = mean_log2(matrix->load_intra_quantiser_matrix,
+                                           matrix->intra_quantiser_matrix, s->mean_log2_weight[0]);
+        s->mean_log2_weight[1] = mean_log2(matrix->load_non_intra_quantiser_matrix,
+                                           matrix->non_intra_quantiser_matrix, s->mean_log2_weight[1]);
     }
 }
 
-/// Read a matrix of an MPEG-4 stream: from the first zero on the last weight is repeated.
+/// Read a matrix of an MPEG-4 stream; a zero repeats the last weight to the end. @return mean log2
 static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
 {
     const int loaded = get_bits1(gb);
@@ -556,22 +583,22 @@ static double read_mpeg4_matrix(GetBitContext *gb, double default_mean)
     return mean_log2(loaded, weight, default_mean);
 }
 
-/// By hand, as all of MPEG-4: FFmpeg's parser stops before vop_quant.
+/// Read a video object layer header. CBS has no MPEG-4, and FFmpeg's parser stops before vop_quant.
 static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
 {
     int version, resolution, width, sprite;
 
     s->vol.width = s->vol.warping_points = 0;
-    skip_bits(gb, 1 + 8);               // random access, object type
-    version = get_bits1(gb) ? get_bits(gb, 4 + 3) >> 3 : 1;     // and a priority
+    skip_bits(gb, 1 + 8);               // random_accessible_vol, video_object_type_indication
+    version = get_bits1(gb) ? get_bits(gb, 4 + 3) >> 3 : 1;     // skips the priority
     if (get_bits(gb, 4) == 15)
         skip_bits(gb, 16);              // pixel aspect ratio
     if (get_bits1(gb)) {
-        skip_bits(gb, 2 + 1);           // chroma format, low delay
+        skip_bits(gb, 2 + 1);           // chroma_format, low_delay
         if (get_bits1(gb))
-            skip_bits_long(gb, 79);     // VBV
+            skip_bits_long(gb, 79);     // vbv_parameters
     }
-    if (get_bits(gb, 2))                // a shape other than a rectangle
+    if (get_bits(gb, 2))                // not rectangular
         return;
     skip_bits1(gb);
     resolution = get_bits(gb, 16);
@@ -582,35 +609,35 @@ static void read_mpeg4_vol(QuantizerMetadataContext *s, GetBitContext *gb)
     if (get_bits1(gb))
         skip_bits(gb, s->vol.time_increment_bits);
     skip_bits1(gb);
-    width             = get_bits(gb, 13 + 1) >> 1;              // and a marker
+    width             = get_bits(gb, 13 + 1) >> 1;              // skips a marker
     s->vol.height     = get_bits(gb, 13 + 1) >> 1;
-    s->vol.interlaced = get_bits(gb, 1 + 1) >> 1;               // and OBMC
+    s->vol.interlaced = get_bits(gb, 1 + 1) >> 1;               // skips obmc_disable
     sprite = get_bits(gb, version == 1 ? 1 : 2);
     if (sprite == 2) {
         s->vol.warping_points = get_bits(gb, 6);
-        skip_bits(gb, 2);               // accuracy
-        sprite = get_bits1(gb);         // a change of brightness
+        skip_bits(gb, 2);               // sprite_warping_accuracy
+        sprite = get_bits1(gb);         // sprite_brightness_change
     }
-    if (sprite || get_bits1(gb))        // a static sprite or that change; other than 8 bits
+    if (sprite || get_bits1(gb))        // static sprite or brightness change; not_8_bit
         return;
-    s->matrix[0] = s->matrix[1] = 4;    // the other method has no weights: 16 everywhere
+    s->mean_log2_weight[0] = s->mean_log2_weight[1] = 4;    // H.263 quantization: 16
     if (get_bits1(gb)) {
         // mean_log2() of the default matrices (ISO/IEC 14496-2, 6.3.3)
-        s->matrix[0] = read_mpeg4_matrix(gb, 4.7305);
-        s->matrix[1] = read_mpeg4_matrix(gb, 4.5391);
+        s->mean_log2_weight[0] = read_mpeg4_matrix(gb, 4.7305);
+        s->mean_log2_weight[1] = read_mpeg4_matrix(gb, 4.5391);
     }
     if (version != 1)
         skip_bits1(gb);                 // quarter sample
-    // no complexity estimation: its fields would precede the quantizer of each picture
+    // complexity estimation must be disabled: its fields would precede vop_quant
     if (get_bits1(gb) && get_bits_left(gb) >= 0)
         s->vol.width = width;
 }
 
-/// Skip the motion of a sprite's points: a length, as many bits and a marker, for x and for y.
+/// Skip sprite_trajectory(): for x and y of each point a length code, as many bits, and a marker.
 static void skip_sprite_trajectory(GetBitContext *gb, int nb_points)
 {
     for (int i = 0; i < 2 * nb_points; i++) {
-        int length = get_bits(gb, 2);       // 00, 010 to 110, 1110, 11110...
+        int length = get_bits(gb, 2);       // length codes: 00, 010..110, 1110, 11110, ...
 
         length = length ? 2 * length + get_bits1(gb) - 1 : 0;
         while (length >= 6 && length < 14 && get_bits1(gb))
@@ -619,6 +646,7 @@ static void skip_sprite_trajectory(GetBitContext *gb, int nb_points)
     }
 }
 
+/// Read a video object layer or a VOP. Only the first VOP of a packet counts.
 static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame)
 {
@@ -632,28 +660,29 @@ static void read_mpeg4(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
     if (unit->type != (VOP_STARTCODE & 0xFF) || !s->vol.width || frame->bytes)
         return;
     type = AV_PICTURE_TYPE_I + get_bits(&gb, 2);
-    while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // whole seconds
+    while (get_bits_left(&gb) > 0 && get_bits1(&gb)) // modulo_time_base
         ;
     skip_bits(&gb, 1 + s->vol.time_increment_bits + 1);
     frame->no_picture = !get_bits1(&gb);
-    if (frame->no_picture)              // not coded
+    if (frame->no_picture)              // vop_coded is 0
         return;
-    // rounding; threshold for intra DC; field order, scan
+    // vop_rounding_type; intra_dc_vlc_thr; top_field_first, alternate_vertical_scan_flag
     skip_bits(&gb, (type == AV_PICTURE_TYPE_P || type == AV_PICTURE_TYPE_S) + 3 +
                    2 * s->vol.interlaced);
     if (type == AV_PICTURE_TYPE_S) {
         skip_sprite_trajectory(&gb, s->vol.warping_points);
-        type = AV_PICTURE_TYPE_P;       // it refers to the past
+        type = AV_PICTURE_TYPE_P;       // an S-VOP refers to the past only
     }
     scale = 2 * get_bits(&gb, 5);
     if (scale && get_bits_left(&gb) >= 0)
-        add_scaled(s, unit, frame, type, scale, s->vol.width, s->vol.height);
+        add_mpeg_slice(s, unit, frame, type, scale, s->vol.width, s->vol.height);
 }
 
 static const CodedBitstreamUnitType mjpeg_units[] = {
     JPEG_MARKER_SOF0, JPEG_MARKER_SOF1, JPEG_MARKER_SOF2, JPEG_MARKER_DQT,
 };
 
+/// Read a quantization table, frame header or scan of the first picture of a packet.
 static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *unit,
                        CodedFrame *frame)
 {
@@ -668,26 +697,26 @@ static void read_mjpeg(QuantizerMetadataContext *s, const CodedBitstreamUnit *un
 
             for (int k = 1; k < 64; k++)
                 sum += log2(dqt->table[j].Q[k]);
-            s->table[dqt->table[j].Tq] = exp2(sum / 63);
+            s->dqt_step[dqt->table[j].Tq] = exp2(sum / 63);
         }
     } else if (unit->type >= JPEG_MARKER_SOF0 && unit->type <= JPEG_MARKER_SOF2) {
         s->header     = header = unit->content;
         frame->width  = header->X;
         frame->height = header->Y;
-        // The decoder takes it for one of two fields by the same rule.
+        // one of two fields, by the rule of FFmpeg's decoder
         if (header->Y < s->container_height * 3LL / 4)
             frame->height *= 2;
         frame->depth  = header->P;
     } else if (unit->type == JPEG_MARKER_SOS && header) {
-        // CBS has copied it: it begins with the marker, and the scan behind its header
+        // CBS has copied the unit: its header follows the marker in the packet, then comes the scan
         const uint8_t *scan = unit[-1].data + unit[-1].data_size + 2 + AV_RB16(unit->data);
         const uint8_t *end  = s->fragment.data + s->fragment.data_size;
 
-        if (header->P >= 8 && s->table[header->Tq[0]] && scan < end) {
+        if (header->P >= 8 && s->dqt_step[header->Tq[0]] && scan < end) {
             add_slice(frame, AV_PICTURE_TYPE_I,
-                      log2(s->table[header->Tq[0]]) - (header->P - 8), end - scan);
-            if (header->Nf > 1 && s->table[header->Tq[1]])
-                frame->chroma = log2(s->table[header->Tq[1]] / s->table[header->Tq[0]]);
+                      log2(s->dqt_step[header->Tq[0]]) - (header->P - 8), end - scan);
+            if (header->Nf > 1 && s->dqt_step[header->Tq[1]])
+                frame->chroma = log2(s->dqt_step[header->Tq[1]] / s->dqt_step[header->Tq[0]]);
         }
     }
 }
@@ -705,89 +734,91 @@ static const Codec codecs[] = {
       .last_slice = HEVC_NAL_VPS - 1, .last_nal = HEVC_NAL_PPS },
     { AV_CODEC_ID_VVC,  AV_CODEC_ID_VVC,  read_vvc,
       .last_slice = VVC_GDR_NUT, .last_nal = VVC_PH_NUT },
-    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_slots = 1 },
-    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_slots = 1 },
+    { AV_CODEC_ID_AV1,  AV_CODEC_ID_AV1,  read_av1,  av1_loss,  UNITS(av1),  .has_ref_slots = 1 },
+    { AV_CODEC_ID_VP9,  AV_CODEC_ID_VP9,  read_vp9,  vp9_loss,               .has_ref_slots = 1 },
     { AV_CODEC_ID_VP8,  AV_CODEC_ID_VP8,  read_vp8 },
     { AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
     { AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG2VIDEO, read_mpeg12, mpeg2_loss },
-    // CBS has no MPEG-4, but start codes are the same: it splits, and reads no unit
+    // CBS has no MPEG-4; as MPEG-2, with the same start codes, it splits but parses no unit
     { AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, read_mpeg4, mpeg4_loss, no_units, 0 },
     { AV_CODEC_ID_MJPEG, AV_CODEC_ID_MJPEG, read_mjpeg, mjpeg_loss, UNITS(mjpeg) },
 };
 
-/// Add a frame to a group, or begin one if its first field, or all of it, is I.
-static Group add_to_group(Group group, const CodedFrame *frame)
+/// Return the GOP with a frame added. An I frame, or one whose first field is I, begins a new GOP.
+static GOPStats gop_add_frame(GOPStats gop, const CodedFrame *frame)
 {
-    if (group.frames == MAX_GROUP) {
-        group.frames      /= 2;
-        group.other_bytes /= 2;
-        group.bytes       /= 2;
-        group.step        /= 2;
+    if (gop.nb_frames == MAX_GOP_FRAMES) {
+        gop.nb_frames   /= 2;
+        gop.other_bytes /= 2;
+        gop.bytes       /= 2;
+        gop.step_sum    /= 2;
     }
-    if ((frame->first_field ? frame->first_field : frame->type) == AV_PICTURE_TYPE_I)
-        group = (Group){ .has_intra = 1, .intra_bytes = frame->bytes };
+    if ((frame->first_field_type ? frame->first_field_type : frame->type) == AV_PICTURE_TYPE_I)
+        gop = (GOPStats){ .has_intra = 1, .intra_bytes = frame->bytes };
     else
-        group.other_bytes += frame->bytes;
-    if (!group.has_intra)
-        group.intra_bytes = FFMAX(group.intra_bytes, frame->bytes);
-    group.frames++;
-    group.bytes += frame->bytes;
-    group.step  += frame->step;
-    group.lossy |= !frame->lossless;
-    return group;
+        gop.other_bytes += frame->bytes;
+    if (!gop.has_intra)
+        gop.intra_bytes = FFMAX(gop.intra_bytes, frame->bytes);
+    gop.nb_frames++;
+    gop.bytes += frame->bytes;
+    gop.step_sum += frame->step_sum;
+    gop.lossy |= !frame->lossless;
+    return gop;
 }
 
-/// Read the new extradata of a packet, or those of the stream.
+/// Read the new extradata of a packet, or, if pkt is NULL, those of the stream.
 static void read_extradata(AVBSFContext *bsf, const AVPacket *pkt)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    CodedFrame none = { 0 };
+    CodedFrame unused = { 0 };
 
     if (pkt || bsf->par_in->extradata_size)
-        read_units(s, &none, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
+        read_units(s, &unused, pkt ? ff_cbs_read_packet_side_data(s->cbc, &s->fragment, pkt) :
                                    ff_cbs_read_extradata(s->cbc, &s->fragment, bsf->par_in));
 }
 
-/// Forget the frames that came before. Parameter sets stay, as in decoders.
+/// Forget all previous frames. Parameter sets remain, as in decoders.
 static void quantizer_metadata_flush(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
 
-    memset(s->slot, 0, sizeof(s->slot));
-    s->group = (Group){ 0 };
+    memset(s->ref, 0, sizeof(s->ref));
+    s->gop = (GOPStats){ 0 };
     s->field = (CodedFrame){ 0 };
     if (s->codec && s->codec->id == AV_CODEC_ID_AV1) {
-        // CBS knows of frames, too.
+        // CBS keeps reference frames, too
         ff_cbs_flush(s->cbc);
         read_extradata(bsf, NULL);
     }
 }
 
 /**
- * Estimate the loss of VMAF of a group of pictures: a polynomial of log2 of the step, and of log2
- * of the shown size by the coded one, fitted to VMAF of encodes.
+ * Estimate the loss of VMAF of a GOP so far.
  *
- * @return the loss, or NAN if there is no model of the codec
+ * The model is a polynomial of log2(step) and of log2(shown size / coded size), fitted to encodes:
+ * see doc/model.md.
+ *
+ * @return loss in 0..100, or NAN if the codec has no model
  */
-static double estimate_loss(const QuantizerMetadataContext *s, const Group *group,
+static double estimate_loss(const QuantizerMetadataContext *s, const GOPStats *gop,
                             const CodedFrame *frame)
 {
-    const double *c    = s->codec->loss;
+    const double *c    = s->codec->loss_coeffs;
     const double scale = log2(FFMAX(s->shown_height, frame->height) / (double)frame->height) +
                          frame->superres;
     double step;
 
     if (!c)
         return NAN;
-    if (!group->lossy && !scale)
+    if (!gop->lossy && !scale)
         return 0;
-    // it has a least value: a step that is finer still loses no more
-    step = FFMAX(group->step / group->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
+    // left of the minimum of the parabola, a finer step does not change the loss
+    step = FFMAX(gop->step_sum / gop->bytes, -(c[1] + c[5] * scale) / (2 * c[2]));
     return av_clipd(c[0] + step * (c[1] + step * c[2]) +
                     scale * (c[3] + scale * c[4] + step * c[5]), 0, 100);
 }
 
-/// A number with four digits after a point, in any locale.
+/// Print a number with four decimals, independent of the locale. @return text, or "nan"
 static const char *print_fixed(char text[32], double value)
 {
     const int64_t fixed = llrint(fabs(value) * 10000);
@@ -799,12 +830,12 @@ static const char *print_fixed(char text[32], double value)
 
 #define FIXED(value) print_fixed((char[32]){ 0 }, value)
 
-/// Attach what is known of the frame, after the strings that the packet has already.
-static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, const char *codec,
-                  double loss)
+/// Attach the parameters of a frame to its packet, after the strings that it already has.
+static int attach_strings(AVPacket *pkt, const CodedFrame *frame, const GOPStats *gop,
+                          const char *codec, double loss)
 {
-    const double mean     = frame->step / frame->bytes;
-    const double variance = frame->square / frame->bytes - mean * mean;
+    const double mean     = frame->step_sum / frame->bytes;
+    const double variance = frame->step_sq_sum / frame->bytes - mean * mean;
     uint8_t *old, *strings = NULL;
     size_t old_size;
     AVBPrint bp;
@@ -819,11 +850,11 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
                frame->width, frame->height, frame->depth);
     av_bprintf(&bp, KEY "gop_step=%s\n" KEY "gop_intra_bytes=%"PRId64"\n"
                KEY "gop_other_bytes=%"PRId64"\n" KEY "gop_frames=%d\n",
-               FIXED(group->step / group->bytes), group->intra_bytes, group->other_bytes,
-               group->frames);
+               FIXED(gop->step_sum / gop->bytes), gop->intra_bytes, gop->other_bytes,
+               gop->nb_frames);
     if (!isnan(loss))
         av_bprintf(&bp, KEY "loss=%s\n", FIXED(loss));
-    // Each reference to a frame copies its metadata: what is mostly 0 is left out where it is 0.
+    // omit values that are mostly 0 if they are 0: each reference to a frame copies its metadata
     if (variance > 1e-8)
         av_bprintf(&bp, KEY "spread=%s\n", FIXED(sqrt(variance)));
     if (fabs(frame->chroma) > 1e-8)
@@ -839,10 +870,11 @@ static int attach(AVPacket *pkt, const CodedFrame *frame, const Group *group, co
     return strings ? 0 : AVERROR(ENOMEM);
 }
 
-/// Paths of open stats files: two streams must not write to the same one.
+/// Paths of all open stats files of the process: each belongs to one stream.
 static AVDictionary *stats_files;
 static AVMutex stats_mutex = AV_MUTEX_INITIALIZER;
 
+/// Open stats_file, unless another stream has it open.
 static av_cold int open_stats(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
@@ -877,7 +909,8 @@ static void close_stats(QuantizerMetadataContext *s)
     ff_mutex_unlock(&stats_mutex);
 }
 
-/// Write the lines of all packets so far. @return AVERROR_EOF, or an error once: the file is closed
+/// Flush stats_file. After an error the file is closed, so that the error is returned once.
+/// @return AVERROR_EOF, or the error
 static int flush_stats(AVBSFContext *bsf)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
@@ -893,53 +926,55 @@ static int flush_stats(AVBSFContext *bsf)
     return ret;
 }
 
-/// Count the frame of a packet, and write its line. @param loss NAN if it is unknown
+/// Count a frame, and write its line to stats_file; loss is NAN if unknown.
 static void report(AVBSFContext *bsf, const AVPacket *pkt, double loss)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
     const double time = pkt->pts == AV_NOPTS_VALUE ? NAN : pkt->pts * av_q2d(bsf->time_base_in);
 
     s->nb_frames++;
-    s->nb_rated += !isnan(loss);
-    s->loss     += isnan(loss) ? 0 : loss;
+    s->nb_with_loss += !isnan(loss);
+    s->loss_sum     += isnan(loss) ? 0 : loss;
     if (s->stats)
         fprintf(s->stats, "n:%"PRId64" pts:%s pts_time:%s loss:%s\n", s->nb_frames,
                 av_ts2str(pkt->pts), FIXED(time), FIXED(loss));
 }
 
-/// Read what a packet's frame was coded with.
+/// Read the coding parameters of the frame of a packet.
 static void read_packet(AVBSFContext *bsf, const AVPacket *pkt, CodedFrame *frame)
 {
     QuantizerMetadataContext *s = bsf->priv_data;
-    // CBS fails at the end of short frames of VP8, where decoders read zeros.
+    // at the end of short VP8 frames decoders read zeros from the padding, where CBS would fail
     const int padding = s->codec->id == AV_CODEC_ID_VP8 ? AV_INPUT_BUFFER_PADDING_SIZE : 0;
 
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         read_extradata(bsf, pkt);
-    s->size = pkt->size;
+    s->unit_size = pkt->size;
     if (s->codec->last_nal)
         read_nals(s, pkt, frame);
     else if (read_units(s, frame, ff_cbs_read(s->cbc, &s->fragment, pkt->buf, pkt->data,
-                                              pkt->size + padding)) < 0 && s->codec->has_slots)
+                                              pkt->size + padding)) < 0 && s->codec->has_ref_slots)
         quantizer_metadata_flush(bsf);
 }
 
 /**
- * Count an H.264 frame once if demuxers deliver its fields in two packets. Decoders take the keys of
- * the first packet, whose field therefore counts twice until the second one arrives.
+ * Count an H.264 frame once if its fields are in two packets.
+ *
+ * Decoders take the keys of the first packet. Its field therefore counts twice until the second
+ * field replaces this estimate.
  */
 static void join_fields(QuantizerMetadataContext *s, CodedFrame *frame)
 {
-    if (frame->joined)
-        s->group = s->before_field;
-    s->before_field = s->group;
-    s->field        = (CodedFrame){ 0 };
+    if (frame->split_fields)
+        s->gop = s->gop_before_field;
+    s->gop_before_field = s->gop;
+    s->field            = (CodedFrame){ 0 };
     if (frame->fields == 1 || frame->fields == 2) {
-        s->field        = *frame;
-        s->field.joined = 1;
-        frame->bytes   *= 2;
-        frame->step    *= 2;
-        frame->square  *= 2;
+        s->field = *frame;
+        s->field.split_fields = 1;
+        frame->bytes       *= 2;
+        frame->step_sum    *= 2;
+        frame->step_sq_sum *= 2;
     }
 }
 
@@ -961,18 +996,18 @@ static int quantizer_metadata_filter(AVBSFContext *bsf, AVPacket *pkt)
     if (!frame.no_picture)
         join_fields(s, &frame);
     if (frame.bytes && frame.width > 0 && frame.height > 0) {
-        const Group group = add_to_group(s->group, &frame);
+        const GOPStats gop = gop_add_frame(s->gop, &frame);
 
-        loss = estimate_loss(s, &group, &frame);
-        ret  = attach(pkt, &frame, &group, avcodec_get_name(s->codec->id), loss);
-        // What AV1 or VP9 hides stays out of what follows until it is shown, if ever: so the sums
-        // are those of the frames that a decoder gives out.
+        loss = estimate_loss(s, &gop, &frame);
+        ret  = attach_strings(pkt, &frame, &gop, avcodec_get_name(s->codec->id), loss);
+        // hidden frames of AV1 and VP9 count when they are shown, so that the sums cover the frames
+        // which a decoder outputs
         if (!frame.hidden)
-            s->group = group;
+            s->gop = gop;
     }
     if (ret < 0)
         av_packet_unref(pkt);
-    else if (!frame.no_picture && !frame.joined && !(frame.bytes && frame.hidden) &&
+    else if (!frame.no_picture && !frame.split_fields && !(frame.bytes && frame.hidden) &&
              !(pkt->flags & AV_PKT_FLAG_DISCARD))
         report(bsf, pkt, loss);
     return ret;
@@ -992,15 +1027,15 @@ static av_cold int quantizer_metadata_init(AVBSFContext *bsf)
         if (codecs[i].id == par->codec_id)
             s->codec = &codecs[i];
     if (!s->codec) {
-        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; packets are passed "
-               "through unchanged.\n", avcodec_get_name(par->codec_id));
+        av_log(bsf, AV_LOG_WARNING, "Quantizers of %s cannot be read; passing packets through "
+               "unchanged.\n", avcodec_get_name(par->codec_id));
         return 0;
     }
-    if (s->stats && !s->codec->loss)
-        av_log(bsf, AV_LOG_WARNING, "No loss is estimated for %s: there is no model of it. The "
-               "keys of its frames have the quantizer.\n", avcodec_get_name(par->codec_id));
+    if (s->stats && !s->codec->loss_coeffs)
+        av_log(bsf, AV_LOG_WARNING, "Cannot estimate the loss for %s: it has no model. Its frames "
+               "get all other keys.\n", avcodec_get_name(par->codec_id));
     s->container_height = par->height;
-    // What CBS has to say is for debugging: the decoder reports what is broken.
+    // errors of CBS are for debugging only: the decoder reports broken streams
     s->log_level_offset = AV_LOG_DEBUG - AV_LOG_ERROR;
     ret = ff_cbs_init(&s->cbc, s->codec->cbs_id, s);
     if (ret < 0)
@@ -1021,7 +1056,8 @@ static av_cold void quantizer_metadata_close(AVBSFContext *bsf)
     if (s->stats_file && s->nb_frames && bsf->par_in->codec_type == AVMEDIA_TYPE_VIDEO)
         av_log(bsf, AV_LOG_INFO, "Headers-only estimate mean:%s frames:%"PRId64" unknown:%"PRId64
                " (0..100, lower is better, VMAF loss on a 2160p display, shown at %s)\n",
-               FIXED(s->loss / s->nb_rated), s->nb_frames, s->nb_frames - s->nb_rated, shown);
+               FIXED(s->loss_sum / s->nb_with_loss), s->nb_frames,
+               s->nb_frames - s->nb_with_loss, shown);
     flush_stats(bsf);
     close_stats(s);
     ff_cbs_fragment_free(&s->fragment);

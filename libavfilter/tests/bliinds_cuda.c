@@ -18,12 +18,11 @@
 
 /**
  * @file
- * bliinds_cuda for users of the API: with a stream of their own, which does not wait for the
- * default one, on all GPUs of the machine at the same time. Scores are compared with those of
- * bliinds.
+ * Test bliinds_cuda through the API: on all GPUs of the machine at the same time, each with a
+ * non-blocking stream of the user. The scores must equal those of bliinds.
  *
- * With an argument, its kernels that pool, on made-up statistics of blocks, against a
- * sort: bit by bit.
+ * With an argument, test the pooling kernels: the sums for random statistics of blocks must equal,
+ * bit by bit, the sums by a sort.
  */
 
 #include <stdio.h>
@@ -39,15 +38,15 @@
 
 static const TestPicture picture = { .format = AV_PIX_FMT_NV12, .width = 322, .height = 182 };
 
-/// One filter with what it needs, on a device or, without one, on the CPU.
+/// One instance of the filter, on a GPU or, if device is NULL, on the CPU.
 typedef struct Run {
     AVBufferRef *device, *frames;
     CUstream stream;
     TestGraph graph;
-    AVBPrint text;                      ///< what it has added to the frames
+    AVBPrint text;                      ///< metadata that it has added to the frames
 } Run;
 
-/// Make the stream of a run, or destroy it.
+/// Create the stream of a run, or destroy it if there is one.
 static void change_stream(Run *r)
 {
     AVCUDADeviceContext *hwctx = ((AVHWDeviceContext *)r->device->data)->hwctx;
@@ -61,7 +60,7 @@ static void change_stream(Run *r)
     hwctx->stream = r->stream;
 }
 
-/// On a GPU, or for -1 on the CPU. @return whether there is such a GPU
+/// Open the filter on a GPU, or on the CPU if device is -1. @return 1, or 0 if there is no such GPU
 static int open_run(Run *r, int device)
 {
     char name[16];
@@ -92,7 +91,8 @@ static void close_run(Run *r)
     av_bprint_finalize(&r->text, NULL);
 }
 
-static int take(void *opaque, const AVFrame *frame)
+/// Append the timestamp and the metadata of a filtered frame to the text of its run.
+static int append_metadata(void *opaque, const AVFrame *frame)
 {
     Run *r = opaque;
 
@@ -101,18 +101,19 @@ static int take(void *opaque, const AVFrame *frame)
     return 0;
 }
 
-/// No thread sums more than 2^13 blocks of the largest frames, on the smallest GPU.
+/// Check that no thread sums more than 2^13 blocks, for all frame sizes on the smallest GPU.
 static void test_bound(void)
 {
     BLIINDSCUDAContext s = { .queue.nb_multiprocessors = 1 };
 
-    // the largest frame has 171 x 342 tiles, of which a thread has two blocks
+    // the largest frame has 171 x 342 tiles; a thread has two blocks per tile
     for (s.params.nb_tiles = 1; s.params.nb_tiles <= 171 * 342; s.params.nb_tiles++)
         for (int nb = 1; nb <= BLIINDS_MAX_BATCH; nb++)
             CHECK(2 * DIV_UP(s.params.nb_tiles, tile_thread_blocks(&s, nb)) <= 1 << 13,
                   "a thread has too many blocks of %d tiles\n", s.params.nb_tiles);
 }
 
+/// Send the same frames to the CPU and to each GPU, and compare the scores.
 static void test_api(void)
 {
     static Run run[MAX_RUNS];
@@ -126,7 +127,7 @@ static void test_api(void)
         AVFrame *frame = i / nb_runs < NB_FRAMES ? test_frame(r->frames, &picture, 0, i / nb_runs)
                                                  : NULL;
 
-        av_assert0(test_graph_send(&r->graph, frame ? &frame : NULL, 0, r, take) >= 0);
+        av_assert0(test_graph_send(&r->graph, frame ? &frame : NULL, 0, r, append_metadata) >= 0);
         av_frame_free(&frame);
     }
     for (int i = 1; i < nb_runs; i++)
@@ -140,7 +141,7 @@ static void test_api(void)
 
 // ---- pooling ----
 
-/// Blocks of a level: made up, their counts, and what is expected of them.
+/// Create random blocks of a level, their histograms, and the expected sums.
 static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *state,
                        BLIINDSLevelSums *expected, float *value, int l, int n)
 {
@@ -154,19 +155,19 @@ static void make_level(AVLFG *lfg, BLIINDSCUDABlock *block, BLIINDSCUDAState *st
             const int shape = value[i], index = shape == BLIINDS_GAMMA_FLAT ?
                                                 BLIINDS_GAMMA_NONE : shape - BLIINDS_GAMMA_MIN;
 
-            bliinds_sum_add(&pooled->grid[block[i].gamma >> 31], bliinds_fixed(value[i]));
+            bliinds_sum_add(&pooled->by_class[block[i].gamma >> 31], bliinds_fixed(value[i]));
             if (k == BLIINDS_GAMMA)
                 block[i].gamma |= index;
             else
                 block[i].statistic[k] = value[i];
-            state->count[l][k][k == BLIINDS_GAMMA ? bliinds_gamma_bin(index)
+            state->hist[l][k][k == BLIINDS_GAMMA ? bliinds_gamma_bin(index)
                                                   : bliinds_bin(value[i], k)]++;
         }
-        pooled->worst = sorted_worst(value, n, k);
+        pooled->pooled10 = sorted_pool10(value, n, k);
     }
 }
 
-/// Pool a batch of made-up frames of a size.
+/// Pool a batch of frames with random blocks, and compare with the expected sums.
 static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
 {
     static BLIINDSLevelSums expected[BLIINDS_MAX_BATCH][BLIINDS_LEVELS];
@@ -211,15 +212,17 @@ static void test_batch(AVFilterContext *ctx, AVLFG *lfg, int width, int height)
         const int l = i / BLIINDS_NB_STATISTICS % BLIINDS_LEVELS, k = i % BLIINDS_NB_STATISTICS;
         const BLIINDSPooled *p = &got[frame][l].pooled[k], *e = &expected[frame][l].pooled[k];
 
-        CHECK(same_sum(p->worst, e->worst) && same_sum(p->grid[0], e->grid[0]) &&
-              same_sum(p->grid[1], e->grid[1]), "%dx%d, frame %d of %d, level %d, statistic %d\n",
-              width, height, frame + 1, nb_frames, l + 1, k);
+        CHECK(same_sum(p->pooled10, e->pooled10) &&
+              same_sum(p->by_class[0], e->by_class[0]) && same_sum(p->by_class[1], e->by_class[1]),
+              "%dx%d, frame %d of %d, level %d, statistic %d\n", width, height, frame + 1, nb_frames,
+              l + 1, k);
     }
     CHECK(!memcmp(state, zero, sizeof(state)), "%dx%d: the state is left\n", width, height);
     av_free(block);
     av_free(value);
 }
 
+/// Pool random blocks of frames of many sizes.
 static void test_pool(void)
 {
     static const int large[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 9486, 9486 } };

@@ -18,9 +18,8 @@
 
 /**
  * @file
- * Made-up statistics of blocks, for tests of how they are pooled: what pictures
- * seldom have, as ties at the threshold of the worst 10 %, and values at the ends
- * of bins.
+ * Random statistics of blocks for tests of the pooling, with cases that pictures seldom contain:
+ * ties at the threshold of the worst 10 % and values at the ends of histogram bins.
  */
 
 #ifndef AVFILTER_TESTS_BLIINDS_POOL_H
@@ -45,10 +44,10 @@ static int failed;
     }                                           \
 } while (0)
 
-/// Limits of the statistics, see BLIINDSBlock; that of ori is far beyond what is possible.
+/// Upper limits of the statistics, see BLIINDSBlock; the limit of ori is far above possible values.
 static const float max_statistic[] = { 4.9f, BLIINDS_SUB_MAX, 64.f };
 
-/// Lower end of a bin that is not the first: see bliinds_bin().
+/// Return the lower end of a random bin other than the first, see bliinds_bin().
 static float bin_start(AVLFG *lfg, int statistic)
 {
     const unsigned first = av_float2int(1.f / 64) >> 18;
@@ -59,7 +58,7 @@ static float bin_start(AVLFG *lfg, int statistic)
     return av_int2float((first + av_lfg_get(lfg) % (last - first + 1)) << 18);
 }
 
-/// A value that may be taken for another one.
+/// Return a random value, often one that pooling may confuse with another.
 static float special_value(AVLFG *lfg, int statistic)
 {
     const unsigned any = av_lfg_get(lfg);
@@ -71,14 +70,14 @@ static float special_value(AVLFG *lfg, int statistic)
     case 1: return av_int2float(any % 4);
     case 2: return max_statistic[statistic];
     case 3: return 1 + ((int)(any % 64) - 48) * 0x1p-24f;
-    // each exponent as likely as another
+    // all exponents are equally likely
     case 4: return av_int2float(any % (av_float2int(max_statistic[statistic]) + 1));
     }
     return bin_start(lfg, statistic);
 }
 
-/// One of so many values from the one before x on, in the order of floats, or of shapes.
-static float beside(AVLFG *lfg, float x, int statistic, unsigned nb)
+/// Return one of nb adjacent floats, starting at the predecessor of x, or a shape near x.
+static float neighbour(AVLFG *lfg, float x, int statistic, unsigned nb)
 {
     const unsigned any = av_lfg_get(lfg), next = av_float2int(x) + any % nb;
     const int shape    = x - BLIINDS_GAMMA_MIN + any % 33;
@@ -94,35 +93,39 @@ static int compare_floats(const void *a, const void *b)
     return FFDIFFSIGN(*(const float *)a, *(const float *)b);
 }
 
-/// Fill n values of a statistic. Any number is a kind; all of 0 are the largest.
+/**
+ * Fill n values of a statistic with a random distribution.
+ *
+ * @param kind random bits that choose the distribution; 0 for n times the largest value
+ */
 static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned kind)
 {
     enum { AS_DRAWN, TIES, MISLEADING_SAMPLE, RISING, FALLING, NB_ORDERS };
     enum { NEVER, TO_NEIGHBOURS, IN_BIN, ALWAYS };
-    // often the first of few values, seldom others
-    const int nb_few   = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_few : 50;
-    const int changes  = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
-    // those beyond the tie: one too few, as many as are wanted, or one too many
-    const int nb_more  = bliinds_nb_worst(n) - 1 + av_lfg_get(lfg) % 3;
+    // values are drawn from a few; in some kinds, mostly the first of them
+    const int nb_palette = (int[]){ 1, 2, 20, 20 }[kind & 3], one_in = kind & 4 ? nb_palette : 50;
+    const int changes = kind >> 3 & 3, order = (kind >> 5) % NB_ORDERS;
+    // values beyond the tie: one less than pooled, as many, or one more
+    const int nb_more = bliinds_nb_pooled10(n) - 1 + av_lfg_get(lfg) % 3;
     const float beyond = statistic == BLIINDS_GAMMA ? BLIINDS_GAMMA_MIN : max_statistic[statistic];
-    float few[20];
+    float palette[20];
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(few); i++)
-        few[i] = kind ? special_value(lfg, statistic) : beyond;
+    for (int i = 0; i < FF_ARRAY_ELEMS(palette); i++)
+        palette[i] = kind ? special_value(lfg, statistic) : beyond;
     for (int i = 0; i < n; i++) {
         const int one = av_lfg_get(lfg) % one_in;
 
-        value[i] = few[one < nb_few ? one : 0];
+        value[i] = palette[one < nb_palette ? one : 0];
         if (changes == ALWAYS)
             value[i] = special_value(lfg, statistic);
         else if (changes != NEVER)
-            value[i] = beside(lfg, value[i], statistic,
-                              changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
+            value[i] = neighbour(lfg, value[i], statistic,
+                                 changes == IN_BIN && av_lfg_get(lfg) & 1 ? (1 << 18) + 2 : 3);
         if (order == TIES)
-            value[i] = i < nb_more ? beyond : few[0];
-        // as many at equal distances as add_largest_of_many() looks at, and those before them
+            value[i] = i < nb_more ? beyond : palette[0];
+        // equal values at the positions that sum_k_largest_sampled() samples, and before them
         if (order == MISLEADING_SAMPLE && i % FFMAX(n / 4096, 1) < 2)
-            value[i] = few[0];
+            value[i] = palette[0];
     }
     if (order == RISING || order == FALLING)
         qsort(value, n, sizeof(*value), compare_floats);
@@ -130,16 +133,17 @@ static void make_values(AVLFG *lfg, float *value, int n, int statistic, unsigned
         FFSWAP(float, value[i], value[n - 1 - i]);
 }
 
+/// Return 1 if two sums are equal, however they are split into integer and fraction, else 0.
 static int same_sum(BLIINDSSum a, BLIINDSSum b)
 {
-    return a.whole + (a.fraction >> 32) == b.whole + (b.fraction >> 32) &&
+    return a.integer + (a.fraction >> 32) == b.integer + (b.fraction >> 32) &&
            (uint32_t)a.fraction == (uint32_t)b.fraction;
 }
 
-/// What the worst of n values add up to, by a sort, which overwrites them.
-static BLIINDSSum sorted_worst(float *value, int n, int statistic)
+/// Return the sum of the worst 10 % of n values by a sort, which reorders them.
+static BLIINDSSum sorted_pool10(float *value, int n, int statistic)
 {
-    const int k = bliinds_nb_worst(n), first = statistic == BLIINDS_GAMMA ? 0 : n - k;
+    const int k = bliinds_nb_pooled10(n), first = statistic == BLIINDS_GAMMA ? 0 : n - k;
     BLIINDSSum sum = { 0 };
 
     qsort(value, n, sizeof(*value), compare_floats);

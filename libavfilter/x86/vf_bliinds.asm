@@ -1,5 +1,5 @@
 ;*****************************************************************************
-;* Rows of samples and of blocks of the BLIINDS-II filter
+;* BLIINDS: functions for rows of samples and rows of blocks
 ;*
 ;* This file is part of FFmpeg.
 ;*
@@ -18,18 +18,18 @@
 ;* Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
 ;******************************************************************************
 
-; The C functions of bliinds_dsp.c, 8 or 16 samples or blocks at a time. Each float
-; is added, multiplied, divided in the order of bliinds_block.h, so that the bits
-; are those of C: no fused multiply-add, no approximate reciprocal.
+; AVX2 and AVX-512 versions of the C functions in bliinds_dsp.c, which process 8 or 16 samples or
+; blocks at a time. Float operations have the order of bliinds_block.h, without fused multiply-add
+; and approximate reciprocals, so that the results equal those of C bit by bit.
 ;
-; Rows of blocks are whole vectors, and behind rows of samples there is room for one: see
-; bliinds_dsp.h. Only of the video's own rows there are no more samples than it has.
+; Rows of blocks are padded to whole vectors, and rows of samples by BLIINDS_ROW_PAD, see
+; bliinds_dsp.h. Only expand_row and motion_row have no padding, and process the rest by samples.
 
 %include "libavutil/x86/x86util.asm"
 
 %define FRAC_BITS  21   ; BLIINDS_FRAC_BITS
-%define LOW_BITS   12   ; BLIINDS_LOW_BITS
-%define COARSE_BITS 7   ; BLIINDS_COARSE_BITS
+%define LOWER_BITS 12   ; BLIINDS_LOWER_BITS
+%define MOTION_FRAC_BITS 7  ; BLIINDS_MOTION_FRAC_BITS
 %define TAP_BITS   24   ; BLIINDS_TAP_BITS
 %define TAP_SIDE   1786891
 %define GAMMA_NB   9971 ; BLIINDS_GAMMA_NB
@@ -48,19 +48,19 @@ SECTION_RODATA 64
 
 CONST  f_abs,       0x7fffffff
 CONST  all_bits,    -1
-; 2^52: added to an integer below it, that is in the lower bits of the sum
+; 2^52: the sum with an integer below it holds the integer in its lower bits
 CONST_Q integer_bits, 0x1p52
 even_dwords: dd 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 odd_dwords:  dd 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 
-; samples 0, 3, 6 ... of three vectors that were blended, and those after them
+; indices that sort blended samples 0, 3, 6, ..., then 1, 4, ... and 2, 5, ... of three vectors
 every_3rd: dd 0, 3, 6,  9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45
            dd 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37, 40, 43, 46
            dd 2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35, 38, 41, 44, 47
 rotate1:   dd 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0
 
 CONST  f_4,         4.0
-CONST  flat,        1.0e-7                  ; BLIINDS_FLAT
+CONST  flat,        1.0e-7                  ; BLIINDS_FLAT_VARIANCE
 CONST  f_half,      0.5
 CONST  f_1,         1.0
 CONST  f_1_3,       0.333333333333333333333
@@ -77,16 +77,16 @@ CONST  f_1e_7,      1.0e-7
 CONST  f_1e_8,      1.0e-8
 CONST  set_noise,   0x1p-17
 CONST  sub_max,     32767.0
-; bliinds_rotate()
-CONST  rotate_k0,   0.4472135955
-CONST  rotate_e,    0.1581138830
-CONST  rotate_h,    0.3535533906
-CONST  rotate_c1,   0.6015009550
-CONST  rotate_c3,   0.3717480345
-; bliinds_high() and bliinds_low()
-CONST  high_unit,   0x1p-9
-CONST  low_unit,    0x1p-21
-CONST  low_mask,    (1 << LOW_BITS) - 1
+; bliinds_dct5_rotation_stage()
+CONST  dct5_k0,     0.4472135955
+CONST  dct5_e,      0.1581138830
+CONST  dct5_h,      0.3535533906
+CONST  dct5_c1,     0.6015009550
+CONST  dct5_c3,     0.3717480345
+; bliinds_upper_bits() and bliinds_lower_bits()
+CONST  upper_unit,  0x1p-9
+CONST  lower_unit,  0x1p-21
+CONST  lower_mask,  (1 << LOWER_BITS) - 1
 ; bliinds_lowpass()
 CONST_Q tap_side,   TAP_SIDE
 CONST_Q tap_round,  1 << (TAP_BITS - 1)
@@ -112,8 +112,8 @@ SECTION .text
 
 %define LANES (mmsize / 4)
 
-; The functions for AVX2 and AVX-512. half() is a vector's lower half.
-%macro FOR_EACH_WIDTH 1 ; macro that has the functions
+; Instantiate all functions for AVX2 and AVX-512. half() is the lower half of a vector.
+%macro FOR_EACH_WIDTH 1 ; macro that defines the functions
 INIT_YMM avx2
 %define half(number) xm %+ number
     %1
@@ -124,7 +124,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; Doubles from 0 to below 2^52, as int64_t does, towards 0.
+; Convert doubles in [0, 2^52) to int64_t, rounding towards 0
 %macro TRUNCATE 2 ; doubles, integer_bits
 %if mmsize == 64
     vcvttpd2qq      %1, %1
@@ -135,7 +135,8 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-%macro UPPER_HALF 2 ; dst, src, both by number
+; Extract the upper half of a vector
+%macro UPPER_HALF 2 ; dst, src: register numbers
 %if mmsize == 64
     vextracti64x4 ym%1, m%2, 1
 %else
@@ -143,8 +144,8 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; The even and the odd elements of two vectors of 32 bits
-%macro UNZIP 4 ; even and first vector, odd, second vector, temporary
+; Separate the even and odd 32-bit elements of two vectors
+%macro UNZIP 4 ; first vector and dst of even elements, dst of odd, second vector, temporary
 %if mmsize == 64
     mova            %2, [odd_dwords]
     mova            %4, [even_dwords]
@@ -158,7 +159,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; The sum of the quadwords of m0, m1 is temporary
+; Sum the quadwords of m0; m1 is temporary
 %macro SUM_QWORDS 1 ; dst
 %if mmsize == 64
     UPPER_HALF       1, 0
@@ -171,7 +172,7 @@ INIT_ZMM avx512icl
     movq            %1, xm0
 %endmacro
 
-; Masks are named by number: k1, k2, ... or, of eight, m1, m2, ...
+; Compare floats. Masks are numbered: k1, k2, ... with AVX-512, m1, m2, ... with AVX2.
 %macro COMPARE 4 ; mask, lt or le, a, b
 %if mmsize == 64
     vcmp%{2}ps     k%1, %3, %4
@@ -180,7 +181,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; 0 where the mask is not set
+; Set elements to 0 whose mask is not set
 %macro MASKED 3 ; dst, src, mask
 %if mmsize == 64
     vmovaps         %1 {k%3}{z}, %2
@@ -189,7 +190,8 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-%macro CHOOSE 4 ; dst, where the mask is not set, where it is, mask
+; Select elements by a mask from COMPARE
+%macro CHOOSE 4 ; dst, src if not set, src if set, mask
 %if mmsize == 64
     vpblendmd       %1 {k%4}, %2, %3
 %else
@@ -197,6 +199,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
+; Move a mask to a general register, one bit per element
 %macro MOVE_MASK 2 ; dst, mask
 %if mmsize == 64
     kmovw           %1, k%2
@@ -205,7 +208,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; Constant masks: k1, k2, ... or mask1, mask2, ...
+; Define a constant mask: k1, k2, ... with AVX-512, immediates mask1, mask2, ... with AVX2
 %macro SET_MASK 3 ; mask, bits, temporary register
 %if mmsize == 64
     mov             %3, %2
@@ -215,7 +218,8 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-%macro BLEND 4 ; dst, where the mask is not set, where it is, mask
+; Select elements by a constant mask
+%macro BLEND 4 ; dst, src if not set, src if set, mask
 %if mmsize == 64
     vpblendmd       %1 {k %+ %4}, %2, %3
 %else
@@ -223,7 +227,7 @@ INIT_ZMM avx512icl
 %endif
 %endmacro
 
-; Samples 0 of m or xm; m1 = down, m2 = up, m3 = black, m4 = mask
+; Convert the samples in m0 to level samples; m1 = down, m2 = up, m3 = black, m4 = mask
 %macro EXPAND 1 ; m or xm
     psrld       %1 %+ 0, xm1
     pand        %1 %+ 0, %1 %+ 4
@@ -233,7 +237,7 @@ INIT_ZMM avx512icl
 
 ; void bliinds_expand_row(int32_t *dst, const uint8_t *src, int w,
 ;                         int down, int black, int up)
-%macro EXPAND_ROW 3 ; bits, load of a vector, size of a sample
+%macro EXPAND_ROW 3 ; bits, instruction that loads a vector, size of a sample
 cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     movd           xm1, downd
     movd           xm2, upd
@@ -270,7 +274,7 @@ cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
 %endmacro
 
 ; bliinds_lowpass() of three vectors; mask 1 = odd elements
-%macro LOWPASS 6 ; dst and first tap, middle, last, 3 temporary registers
+%macro LOWPASS 6 ; dst and first tap, middle tap, last tap, 3 temporary registers
     paddd           %4, %1, %3
     paddd           %5, %2, %2
     psubd           %4, %5
@@ -285,7 +289,8 @@ cglobal bliinds_expand_row%1, 6, 6, 5, dst, src, w, down, black, up
     paddd           %1, %4, %2
 %endmacro
 
-%macro LOWPASS_ROWS 2 ; dst, first sample
+; Vertical bliinds_lowpass() of one vector of each of three rows
+%macro LOWPASS_ROWS 2 ; dst, index of the first sample
     movu            %1, [aboveq  + iq * 8 + (%2) * 4]
     movu            m4, [middleq + iq * 8 + (%2) * 4]
     movu            m5, [belowq  + iq * 8 + (%2) * 4]
@@ -308,7 +313,7 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     LOWPASS_ROWS    m1, LANES
     LOWPASS_ROWS    m2, LANES + 1
     UNZIP           m0, m3, m1, m4
-    vpermd          m1, m13, m0             ; even samples after the odd ones
+    vpermd          m1, m13, m0             ; even samples that follow the odd ones
     BLEND           m1, m1, m2, 2
     LOWPASS         m0, m3, m1, m6, m7, m8
     movu [dstq + iq * 4], m0
@@ -318,41 +323,41 @@ cglobal bliinds_lowpass_row, 5, 6, 16, dst, above, middle, below, w, i
     RET
 %endmacro
 
-; The sum of the dwords of m0, which are not negative, as quadwords; m1 = 0, mask 1 = odd elements
-%macro WIDEN 2 ; add to, temporary
+; Add the nonnegative dwords of m0 to quadwords; m1 = 0, mask 1 = odd elements
+%macro WIDEN 2 ; sum, temporary
     psrlq           %2, m0, 32
     BLEND           m0, m0, m1, 1
     paddq           %1, %2
     paddq           %1, m0
 %endmacro
 
-; void bliinds_motion_row(uint64_t sum[2], int16_t *before, const int32_t *line, int w)
+; void bliinds_motion_row(uint64_t sum[2], int16_t *prev, const int32_t *line, int w)
 %macro MOTION_ROW 0
-cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
+cglobal bliinds_motion_row, 4, 6, 6, sum, prev, line, w, v, t
     SET_MASK         1, 0xaaaa, vd
     pxor            m1, m1
-    pxor            m2, m2                  ; squares
-    pxor            m3, m3                  ; magnitudes, as dwords
+    pxor            m2, m2                  ; sums of squares
+    pxor            m3, m3                  ; sums of magnitudes, as dwords
     sub             wd, LANES
     jl .sum
 .loop:
     movu            m4, [lineq]
-    pmovsxwd        m5, [beforeq]
-    psrad           m4, FRAC_BITS - COARSE_BITS
+    pmovsxwd        m5, [prevq]
+    psrad           m4, FRAC_BITS - MOTION_FRAC_BITS
     psubd           m5, m4, m5
 %if mmsize == 64
-    vpmovdw  [beforeq], m4
+    vpmovdw    [prevq], m4
 %else
     vextracti128   xm0, m4, 1
     packssdw       xm4, xm0
-    movu     [beforeq], xm4
+    movu       [prevq], xm4
 %endif
     pmulld          m0, m5, m5
     pabsd           m5, m5
     paddd           m3, m5
     WIDEN           m2, m5
     add          lineq, mmsize
-    add        beforeq, mmsize / 2
+    add          prevq, mmsize / 2
     sub             wd, LANES
     jge .loop
 .sum:
@@ -370,9 +375,9 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     jz .end
 .one:
     mov             vd, [lineq]
-    movsx           td, word [beforeq]
-    sar             vd, FRAC_BITS - COARSE_BITS
-    mov      [beforeq], vw
+    movsx           td, word [prevq]
+    sar             vd, FRAC_BITS - MOTION_FRAC_BITS
+    mov        [prevq], vw
     sub             vd, td
     mov             td, vd
     imul            vd, vd
@@ -382,15 +387,15 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     cmovs           vd, td
     add         [sumq], vq
     add          lineq, 4
-    add        beforeq, 2
+    add          prevq, 2
     dec             wd
     jg .one
 .end:
     RET
 %endmacro
 
-; bliinds_basis() in place
-%macro BASIS 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
+; bliinds_dct5_integer_stage() in place
+%macro DCT5_INTEGER 0 ; m0..m4, m5 and m6 are temporary, m7 = 4
     addps           m5, m0, m4
     subps           m6, m0, m4
     addps           m0, m1, m3
@@ -404,7 +409,7 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     mova            m2, m5
 %endmacro
 
-%macro STORE_BASIS 1 ; dst
+%macro STORE_DCT5 1 ; dst
     movu [%1],               m0
     movu [%1 + strideq],     m1
     movu [%1 + strideq * 2], m2
@@ -412,7 +417,7 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     movu [%1 + strideq * 4], m4
 %endmacro
 
-; bliinds_high() or bliinds_low() of the samples m11..m15
+; m0..m4 = bliinds_upper_bits() or bliinds_lower_bits() of the samples m11..m15
 %macro PARTS 3 ; operation, its operand, unit
 %assign %%k 0
 %rep 5
@@ -424,7 +429,7 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
 %endrep
 %endmacro
 
-; Every third sample of m3..m5; masks 1, 2, 3 = elements 0, 3, ..., 1, 4, ..., 2, 5, ...
+; Extract every third sample of m3..m5; masks 1, 2, 3 = elements 0, 3, ..., 1, 4, ..., 2, 5, ...
 %macro EVERY_3RD 3 ; dst, index, first sample
 %assign %%second (%3 + mmsize / 32) % 3 + 1
 %assign %%third  (%3 + mmsize / 16) % 3 + 1
@@ -433,10 +438,10 @@ cglobal bliinds_motion_row, 4, 6, 6, sum, before, line, w, v, t
     vpermd          %1, %2, %1
 %endmacro
 
-; void bliinds_basis_row(float *high, float *low, ptrdiff_t stride,
+; void bliinds_dct5_row(float *upper, float *lower, ptrdiff_t stride,
 ;                        const int32_t *line, int nb_blocks)
-%macro BASIS_ROW 0
-cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
+%macro DCT5_ROW 0
+cglobal bliinds_dct5_row, 5, 8, 16, upper, lower, stride, line, nb, stride3, i, x
     SET_MASK         1, 0x9249, id
     SET_MASK         2, 0x2492, id
     SET_MASK         3, 0x4924, id
@@ -462,19 +467,19 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     vpermd         m15, m6, m12
     BLEND          m14, m14, [xq + (LANES * 2 + 1) * 4], 4
     BLEND          m15, m15, [xq + (LANES * 2 + 2) * 4], 4
-    lea             xq, [highq + iq * 4]
-    mova            m5, [high_unit]
-    PARTS        psrad, LOW_BITS, m5
-    BASIS
-    STORE_BASIS     xq
-    test          lowq, lowq
+    lea             xq, [upperq + iq * 4]
+    mova            m5, [upper_unit]
+    PARTS        psrad, LOWER_BITS, m5
+    DCT5_INTEGER
+    STORE_DCT5      xq
+    test        lowerq, lowerq
     jz .next
-    lea             xq, [lowq + iq * 4]
-    mova            m5, [low_mask]
-    mova            m6, [low_unit]
+    lea             xq, [lowerq + iq * 4]
+    mova            m5, [lower_mask]
+    mova            m6, [lower_unit]
     PARTS         pand, m5, m6
-    BASIS
-    STORE_BASIS     xq
+    DCT5_INTEGER
+    STORE_DCT5      xq
 .next:
     add             id, LANES
     cmp             id, nbd
@@ -482,8 +487,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     RET
 %endmacro
 
-; bliinds_rotate() in place
-%macro ROTATE 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
+; bliinds_dct5_rotation_stage() in place
+%macro DCT5_ROTATION 0 ; m0..m4, m5 and m6 are temporary, m8..m12 = k0, e, h, c1, c3
     mulps           m0, m8
     mulps           m5, m3, m11
     mulps           m6, m4, m12
@@ -498,14 +503,14 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mova            m1, m5
 %endmacro
 
-; The coefficient of vertical and horizontal frequency i, j
+; Coefficient of vertical frequency i and horizontal frequency j
 %define X(i, j) [rsp + (i * 5 + j) * mmsize]
 
 %macro MAGNITUDE 3 ; dst, i, j
     andps           %1, m15, X(%2, %3)
 %endmacro
 
-%macro DEVIATION 3 ; dst, i, j, of m14
+%macro DEVIATION 3 ; dst, i, j; the mean is in m14
     mova            %1, X(%2, %3)
     subps           %1, m14
     andps           %1, m15
@@ -526,7 +531,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           %1, %2
 %endmacro
 
-; BLIINDS_SUM8(), m3..m6 are temporary
+; BLIINDS_SUM8(); m3..m6 are temporary
 %macro SUM8 18 ; dst, function, i, j ...
     ADD_TWO         m3, m4, %2, %3, %4, %5, %6
     ADD_TWO         m4, m5, %2, %7, %8, %9, %10
@@ -554,11 +559,11 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     subps           %1, %2, %6
     mulps           %1, [%5]
     xorps           %6, %6
-    vmaxps          %1, %1, %6              ; not commutative: gives +0 of -0
+    vmaxps          %1, %1, %6              ; operand order matters: -0 becomes +0
 %endmacro
 
-; bliinds_variation()
-%macro VARIATION 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
+; bliinds_freq_variation()
+%macro FREQ_VARIATION 6 ; dst, sum of squares, sum, 1 / n, 1 / (n - 1), temporary
     VARIANCE        %1, %2, %3, %4, %5, %6
     sqrtps          %1, %1
     mulps           %6, %3, [%4]
@@ -566,8 +571,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     divps           %1, %6
 %endmacro
 
-; A set's sums of squares m0, m1, m2 over the bands, m3 and m4 are temporary
-%macro SQUARES_OF 16 ; i, j ... of set 1 or 3
+; m0, m1, m2 = sums of squares over the intersections of a set and the bands; m3, m4 are temporary
+%macro SQUARES_OF 16 ; i, j of the 8 coefficients of set 1 or 3
     ADD_TWO         m0, m3, SQUARE, %1, %2, %3, %4
     ADD_TWO         m1, m3, SQUARE, %5, %6, %7, %8
     ADD_TWO         m2, m3, SQUARE, %9, %10, %11, %12
@@ -592,33 +597,33 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     SQUARES_OF 1,0, 2,0, 3,0, 4,0, 2,1, 3,1, 4,1, 4,2
 %endmacro
 
-; Adds these to those of all sets, m11, m12, m13
+; Add the sums of squares of a set to those of all sets, m11, m12, m13
 %macro ADD_SET 0
     addps          m11, m0
     addps          m12, m1
     addps          m13, m2
 %endmacro
 
-; Adds them, and their sum to m14, and makes the set's frequency variation
-%macro SET_VARIATION 1 ; sum of magnitudes, replaced
+; Frequency variation of a set. Adds its sums of squares to m11, m12, m13, and their sum to m14.
+%macro SET_FREQ_VARIATION 1 ; sum of magnitudes, replaced by the frequency variation
     ADD_SET
     addps           m0, m1
     addps           m0, m2
     addps          m14, m0
-    VARIATION       m0, m0, %1, f_1_8, f_1_7, m1
+    FREQ_VARIATION  m0, m0, %1, f_1_8, f_1_7, m1
     mova            m2, [set_noise]
     COMPARE          2, lt, m2, %1
     MASKED          %1, m0, 2
 %endmacro
 
-; bliinds_basis() of a column, whose terms along the row are at an offset
-%macro BASIS_COLUMN 2 ; rows, offset
+; bliinds_dct5_integer_stage() of a column of horizontal terms at an offset in the rows
+%macro DCT5_INTEGER_COLUMN 2 ; rows, offset
     movu            m0, [%1 %+ 0q + %2]
     movu            m1, [%1 %+ 1q + %2]
     movu            m2, [%1 %+ 2q + %2]
     movu            m3, [%1 %+ 3q + %2]
     movu            m4, [%1 %+ 4q + %2]
-    BASIS
+    DCT5_INTEGER
 %endmacro
 
 %macro STORE_COLUMN 1 ; k
@@ -629,13 +634,15 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endrep
 %endmacro
 
-%macro LOW_COLUMN 2 ; k, offset
-    BASIS_COLUMN   low, %2
+; Integer stage of a column of lower bits
+%macro LOWER_COLUMN 2 ; k, offset
+    DCT5_INTEGER_COLUMN lower, %2
     STORE_COLUMN    %1
 %endmacro
 
-%macro COLUMN 3 ; k, offset, has low parts, which are there already
-    BASIS_COLUMN  high, %2
+; DCT of a column of upper bits, with the lower bits, already in X(), added
+%macro COLUMN 3 ; k, offset, has lower bits
+    DCT5_INTEGER_COLUMN upper, %2
 %if %3
     addps           m0, X(0, %1)
     addps           m1, X(1, %1)
@@ -643,11 +650,12 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps           m3, X(3, %1)
     addps           m4, X(4, %1)
 %endif
-    ROTATE
+    DCT5_ROTATION
     STORE_COLUMN    %1
 %endmacro
 
-%macro LOAD_ROWS 1 ; rows, the first of which has the array of pointers
+; Load five pointers
+%macro LOAD_ROWS 1 ; register names; the first holds the address of the pointers
     mov            %1 %+ 1q, [%1 %+ 0q + 1 * gprsize]
     mov            %1 %+ 2q, [%1 %+ 0q + 2 * gprsize]
     mov            %1 %+ 3q, [%1 %+ 0q + 3 * gprsize]
@@ -655,20 +663,20 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mov            %1 %+ 0q, [%1 %+ 0q]
 %endmacro
 
-; bliinds_columns(), and bliinds_rotate() of these and of the rows: leaves X()
-%macro DCT 1 ; has low parts
+; X() = DCT: bliinds_dct5_columns(), then bliinds_dct5_rotation_stage() of columns and rows
+%macro DCT 1 ; has lower bits
     mova            m7, [f_4]
-    mova            m8, [rotate_k0]
-    mova            m9, [rotate_e]
-    mova           m10, [rotate_h]
-    mova           m11, [rotate_c1]
-    mova           m12, [rotate_c3]
+    mova            m8, [dct5_k0]
+    mova            m9, [dct5_e]
+    mova           m10, [dct5_h]
+    mova           m11, [dct5_c1]
+    mova           m12, [dct5_c3]
 %if %1
-    LOW_COLUMN       0, 0
-    LOW_COLUMN       1, strideq
-    LOW_COLUMN       2, strideq * 2
-    LOW_COLUMN       3, stride3q
-    LOW_COLUMN       4, strideq * 4
+    LOWER_COLUMN     0, 0
+    LOWER_COLUMN     1, strideq
+    LOWER_COLUMN     2, strideq * 2
+    LOWER_COLUMN     3, stride3q
+    LOWER_COLUMN     4, strideq * 4
 %endif
     COLUMN           0, 0, %1
     COLUMN           1, strideq, %1
@@ -682,7 +690,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     mova            m2, X(%%i, 2)
     mova            m3, X(%%i, 3)
     mova            m4, X(%%i, 4)
-    ROTATE
+    DCT5_ROTATION
     mova   X(%%i, 0), m0
     mova   X(%%i, 1), m1
     mova   X(%%i, 2), m2
@@ -692,8 +700,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 %endrep
 %endmacro
 
-; The variances m7, m8, m9 of the bands from m11, m12, m13, and whether the block is flat,
-; stored to BLIINDS_ROW_BAND and BLIINDS_ROW_FLAT; m10 is the sum of all coefficients.
+; Store BLIINDS_ROW_BAND and BLIINDS_ROW_FLAT. In: m11, m12, m13 = sums of squares over the bands.
+; Out: m7, m8, m9 = variances of the bands, m10 = sum of all AC coefficients.
 %macro BANDS 0
     ADD_TWO         m7, m1, COEFFICIENT, 0,1, 0,2
     ADD_TWO         m0, m1, COEFFICIENT, 1,0, 2,0
@@ -726,6 +734,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     movu [dstq + stride3q], m0
 %endmacro
 
+; Rows of bliinds_band_row() from X()
 %macro BAND_BLOCK 0
     SET1_SQUARES
     mova           m11, m0
@@ -738,9 +747,9 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     BANDS
 %endmacro
 
-; bliinds_block(), stored to BLIINDS_ROW_BAND, ...
+; Rows of bliinds_block_row() from X(): bliinds_block()
 %macro BLOCK 0
-    ; sums of magnitudes m7, m8, m9 over the sets
+    ; m7, m8, m9 = sums of magnitudes over the sets
     mova           m15, [f_abs]
     SET1            m7, MAGNITUDE
     SET2            m8, MAGNITUDE
@@ -748,22 +757,22 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     addps          m10, m7, m8
     addps          m10, m9
 
-    ; their frequency variations, and sums of squares m11, m12, m13 over the bands
+    ; m7, m8, m9 = frequency variations of the sets; m11, m12, m13 = sums of squares over the bands
     xorps          m11, m11
     xorps          m12, m12
     xorps          m13, m13
     xorps          m14, m14
     SET1_SQUARES
-    SET_VARIATION   m7
+    SET_FREQ_VARIATION m7
     SET2_SQUARES
-    SET_VARIATION   m8
+    SET_FREQ_VARIATION m8
     SET3_SQUARES
-    SET_VARIATION   m9
+    SET_FREQ_VARIATION m9
 
-    VARIATION       m0, m14, m10, f_1_24, f_1_23, m1
-    movu [dstq + strideq * 4], m0
+    FREQ_VARIATION  m0, m14, m10, f_1_24, f_1_23, m1
+    movu [dstq + strideq * 4], m0           ; zeta
 
-    ; the variance of the orientations
+    ; ori: variance of the frequency variations
     addps           m0, m7, m8
     addps           m0, m9
     mulps           m0, [f_1_3]
@@ -780,7 +789,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
 
     BANDS
 
-    ; the energy subband ratio
+    ; sub: energy subband ratio
     addps           m0, m7, m8
     mulps           m0, [f_half]
     subps           m1, m9, m0
@@ -799,7 +808,7 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     lea             tq, [strideq + strideq * 4]
     movu   [dstq + tq], m1
 
-    ; the variance of all over their squared mean deviation
+    ; rho: variance of the AC coefficients over their squared mean absolute deviation
     mova            m2, m14
     mulps          m14, m10, [f_1_24]
     SET1            m7, DEVIATION
@@ -816,8 +825,8 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     movu   [dstq + tq], m0
 %endmacro
 
-; A row of blocks from pointers to the first
-%macro BLOCKS 3-* ; macro that stores a block, has low parts, pointers
+; Loop over a row of blocks
+%macro BLOCKS 3-* ; macro that stores a block, has lower bits, pointers to advance
 %%loop:
     DCT             %2
     %1
@@ -830,25 +839,25 @@ cglobal bliinds_basis_row, 5, 8, 16, high, low, stride, line, nb, stride3, i, x
     RET
 %endmacro
 
-; void bliinds_block_row(float *dst, const float *const high[5],
-;                        const float *const low[5], ptrdiff_t stride, int nb_blocks)
+; void bliinds_block_row(float *dst, const float *const upper[5],
+;                        const float *const lower[5], ptrdiff_t stride, int nb_blocks)
 %macro BLOCK_ROW 2 ; name, macro that stores a block
 cglobal bliinds_%1_row, 5, 15, 16, -25 * mmsize, \
-        dst, high0, low0, stride, nb, high1, high2, high3, high4, \
-        low1, low2, low3, low4, stride3, t
-    LOAD_ROWS     high
+        dst, upper0, lower0, stride, nb, upper1, upper2, upper3, upper4, \
+        lower1, lower2, lower3, lower4, stride3, t
+    LOAD_ROWS    upper
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
-    test         low0q, low0q
-    jnz .low
-    BLOCKS          %2, 0, dstq, high0q, high1q, high2q, high3q, high4q
-.low:
-    LOAD_ROWS      low
-    BLOCKS          %2, 1, dstq, high0q, high1q, high2q, high3q, high4q, \
-                           low0q, low1q, low2q, low3q, low4q
+    test       lower0q, lower0q
+    jnz .lower
+    BLOCKS          %2, 0, dstq, upper0q, upper1q, upper2q, upper3q, upper4q
+.lower:
+    LOAD_ROWS    lower
+    BLOCKS          %2, 1, dstq, upper0q, upper1q, upper2q, upper3q, upper4q, \
+                           lower0q, lower1q, lower2q, lower3q, lower4q
 %endmacro
 
-; bliinds_fixed() of half a vector of floats, added to a sum; m13 and m14 = fixed_unit and integer_bits
+; Add bliinds_fixed() of half a vector of floats; m13 = fixed_unit, m14 = integer_bits
 %macro ADD_FIXED 3 ; sum, src, temporary
     cvtps2pd        %3, %2
     mulpd           %3, m13
@@ -890,7 +899,7 @@ cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
     RET
 %endmacro
 
-; Two floats at each of half a vector of indices; m8 = all_bits, m5 is temporary
+; Gather two adjacent floats per index, half a vector of indices; m8 = all_bits, m5 is temporary
 %macro GATHER_PAIRS 2 ; dst, indices
 %if mmsize == 64
     kxnorw          k1, k1, k1
@@ -901,7 +910,7 @@ cglobal bliinds_sum_rows, 5, 6, 15, sum, value, stride, nb_rows, nb, i
 %endif
 %endmacro
 
-; Adds or subtracts -1 where the mask is set; m8 = all_bits
+; Add or subtract -1 in elements whose mask is set; m8 = all_bits
 %macro COUNT_IF 3 ; paddd or psubd, dst, mask
 %if mmsize == 64
     v%1             %2 {k%3}, %2, m8
@@ -961,10 +970,10 @@ cglobal bliinds_gamma_row, 3, 3, 16, rho, table, nb
     RET
 %endmacro
 
-; int bliinds_select(float *dst, uint64_t above[2], const float *value, int n,
+; int bliinds_select_range(float *dst, uint64_t above[2], const float *value, int n,
 ;                    const float range[2])
-%macro SELECT 0
-cglobal bliinds_select, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
+%macro SELECT_RANGE 0
+cglobal bliinds_select_range, 5, 9, 15, dst, above, value, n, range, start, mask, i, nb
     mova           m13, [fixed_unit]
     mova           m14, [integer_bits]
     vbroadcastss    m6, [rangeq]
@@ -1026,12 +1035,12 @@ EXPAND_ROW  8, pmovzxbd, byte
 EXPAND_ROW 16, pmovzxwd, word
 LOWPASS_ROW
 MOTION_ROW
-BASIS_ROW
+DCT5_ROW
 BLOCK_ROW block, BLOCK
 BLOCK_ROW  band, BAND_BLOCK
 SUM_ROWS
 GAMMA_ROW
-SELECT
+SELECT_RANGE
 %endmacro
 
 FOR_EACH_WIDTH BLIINDS_FUNCTIONS

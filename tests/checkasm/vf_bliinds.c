@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Compare the assembly functions of BLIINDSDSPContext with C, bit by bit, and check what they leave
+ * unwritten.
+ */
+
 #include <math.h>
 #include <string.h>
 
@@ -28,23 +34,23 @@
 #define MAX_WIDTH  259
 #define MAX_BLOCKS 96
 #define STRIDE     (MAX_BLOCKS + 5)
-#define MAX_VALUES FFMAX(BLIINDS_NB_ROWS * STRIDE, BLIINDS_NB_SELECT)
-/// Row of samples with the one before, and what may be read or written behind it.
+#define MAX_VALUES FFMAX(BLIINDS_NB_ROWS * STRIDE, BLIINDS_SELECT_CHUNK)
+/// Elements of a row of samples with one before, and the padding behind that functions may access.
 #define LINE       (1 + MAX_WIDTH + BLIINDS_ROW_PAD)
-/// What a function must leave alone.
+/// Value of elements that a function must not write.
 #define GUARD      0x5a5a5a5a
 
 static const int widths[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33,
     63, 64, 65, 96, 127, 130, 255, 256, MAX_WIDTH,
 };
-/// Rows of blocks are whole vectors.
+/// Lengths of rows of blocks: multiples of BLIINDS_VECTOR.
 static const int nb_blocks[] = { 16, 32, 48, MAX_BLOCKS };
 
-/// Pictures whose rows, and what is made of them, meet the corners of the arithmetic.
+/// Picture contents; their statistics include corner cases of the arithmetic.
 enum { RANDOM, FLAT, BRIGHT, ROWS, COLUMNS, SUM, CHECKER, DOT, FAINT, NB_CONTENTS };
 
-/// Value of a sample of the given number of bits.
+/// Return a sample of the given bit depth.
 static int content_value(int content, int bits, int x, int y)
 {
     const int max = (1 << bits) - 1;
@@ -62,7 +68,7 @@ static int content_value(int content, int bits, int x, int y)
     }
 }
 
-/// A row of level samples; 0 beyond its ends.
+/// Fill a row with w level samples; samples beyond its ends are 0.
 static void fill_line(int32_t *line, int w, int y, int content, int bits)
 {
     for (int x = 0; x < LINE; x++)
@@ -70,7 +76,7 @@ static void fill_line(int32_t *line, int w, int y, int content, int bits)
                   content_value(content, bits, x - 1, y) * (1 << (BLIINDS_FRAC_BITS + 8 - bits));
 }
 
-/// What is made by C, and by assembly, which leaves the rest alone.
+/// Output of the C function and of the assembly function.
 static union {
     DECLARE_ALIGNED_32(int32_t, i)[MAX_VALUES + 1];
     float f[MAX_VALUES + 1];
@@ -80,10 +86,10 @@ static DECLARE_ALIGNED_32(uint16_t, src16)[MAX_WIDTH];
 static DECLARE_ALIGNED_32(int32_t,  line)[5][LINE];
 static DECLARE_ALIGNED_32(float,    value)[MAX_VALUES];
 
-/// What a function is called with.
+/// Content and bit depth of the current call, for messages.
 static int content, bits;
 
-/// The same in n elements of each row, and what is behind those that may be written is as it was.
+/// Compare n elements of each row, and check that element end of the assembly output is unwritten.
 static void compare(int nb_rows, int stride, int n, int end)
 {
     for (int i = 0; i < nb_rows; i++) {
@@ -95,7 +101,8 @@ static void compare(int nb_rows, int stride, int n, int end)
     }
 }
 
-static void begin(void)
+/// Fill both outputs with GUARD.
+static void reset_dst(void)
 {
     memset(dst, GUARD & 0xff, sizeof(dst));
 }
@@ -123,7 +130,7 @@ static void check_expand(const BLIINDSDSPContext *dsp, int depth, int down)
             else
                 src8[x] = sample;
         }
-        begin();
+        reset_dst();
         call_ref(dst[0].i, src8, w, down, black, up);
         call_new(dst[1].i, src8, w, down, black, up);
         compare(1, 0, w, w);
@@ -145,9 +152,9 @@ static void check_lowpass(const BLIINDSDSPContext *dsp)
 
             for (int y = 0; y < 3; y++)
                 fill_line(line[y], w, y, content, bits);
-            if (i & 1) // the last row may be outside of the picture
+            if (i & 1) // as if the last row were outside of the picture
                 memset(line[2], 0, sizeof(line[2]));
-            begin();
+            reset_dst();
             call_ref(dst[0].i, line[0] + 1, line[1] + 1, line[2] + 1, w);
             call_new(dst[1].i, line[0] + 1, line[1] + 1, line[2] + 1, w);
             compare(1, 0, w / 2, w / 2 + BLIINDS_ROW_PAD);
@@ -158,9 +165,9 @@ static void check_lowpass(const BLIINDSDSPContext *dsp)
 
 static void check_motion(const BLIINDSDSPContext *dsp)
 {
-    int16_t *before0 = (int16_t *)dst[0].i, *before1 = (int16_t *)dst[1].i;
+    int16_t *prev0 = (int16_t *)dst[0].i, *prev1 = (int16_t *)dst[1].i;
 
-    declare_func(void, uint64_t sum[2], int16_t *before, const int32_t *line, int w);
+    declare_func(void, uint64_t sum[2], int16_t *prev, const int32_t *line, int w);
 
     if (!check_func(dsp->motion_row, "bliinds_motion_row"))
         return;
@@ -170,85 +177,85 @@ static void check_motion(const BLIINDSDSPContext *dsp)
             const int w = widths[i];
             uint64_t sum0[2] = { 1, 2 }, sum1[2] = { 1, 2 };
 
-            begin();
+            reset_dst();
             fill_line(line[0], w, 0, content, bits);
             for (int x = 0; x < w; x++) {
-                // black is 0 or 16: the largest of all differences are among these
+                // black of 0 or 16 gives the largest differences
                 line[0][1 + x] -= (i & 1) * (16 << BLIINDS_FRAC_BITS);
-                before0[x] = before1[x] = (i & 2 ? rnd() % (271 << BLIINDS_COARSE_BITS) : 0) -
-                                          (16 << BLIINDS_COARSE_BITS);
+                prev0[x] = prev1[x] = (i & 2 ? rnd() % (271 << BLIINDS_MOTION_FRAC_BITS) : 0) -
+                                       (16 << BLIINDS_MOTION_FRAC_BITS);
             }
-            call_ref(sum0, before0, line[0] + 1, w);
-            call_new(sum1, before1, line[0] + 1, w);
+            call_ref(sum0, prev0, line[0] + 1, w);
+            call_new(sum1, prev1, line[0] + 1, w);
             if (sum0[0] != sum1[0] || sum0[1] != sum1[1] || memcmp(dst + 0, dst + 1, sizeof(*dst)))
                 checkasm_fail_func("%d samples, content %d", w, content);
         }
     }
-    bench_new((uint64_t [2]){ 0 }, before1, line[0] + 1, 256);
+    bench_new((uint64_t [2]){ 0 }, prev1, line[0] + 1, 256);
 }
 
-static void check_basis(const BLIINDSDSPContext *dsp)
+static void check_dct5(const BLIINDSDSPContext *dsp)
 {
-    float *low0 = dst[0].f + 5 * STRIDE, *low1 = dst[1].f + 5 * STRIDE;
+    float *lower0 = dst[0].f + 5 * STRIDE, *lower1 = dst[1].f + 5 * STRIDE;
 
-    declare_func(void, float *high, float *low, ptrdiff_t stride,
+    declare_func(void, float *upper, float *lower, ptrdiff_t stride,
                  const int32_t *line, int nb_blocks);
 
-    if (!check_func(dsp->basis_row, "bliinds_basis_row"))
+    if (!check_func(dsp->dct5_row, "bliinds_dct5_row"))
         return;
     for (content = 0; content < NB_CONTENTS; content++) {
         for (int i = 0; i < 2 * FF_ARRAY_ELEMS(nb_blocks); i++) {
-            const int nb = nb_blocks[i / 2], has_low = i & 1;
+            const int nb = nb_blocks[i / 2], has_lower = i & 1;
 
-            // up to 16 bits have no low part
-            bits = has_low ? 27 : 16;
+            // samples of up to 16 bits have no lower bits
+            bits = has_lower ? 27 : 16;
             fill_line(line[0], FFMIN(3 * nb, MAX_WIDTH), 3, content, bits);
-            begin();
-            call_ref(dst[0].f, has_low ? low0 : NULL, STRIDE, line[0], nb);
-            call_new(dst[1].f, has_low ? low1 : NULL, STRIDE, line[0], nb);
-            compare(has_low ? 10 : 5, STRIDE, nb, nb);
+            reset_dst();
+            call_ref(dst[0].f, has_lower ? lower0 : NULL, STRIDE, line[0], nb);
+            call_new(dst[1].f, has_lower ? lower1 : NULL, STRIDE, line[0], nb);
+            compare(has_lower ? 10 : 5, STRIDE, nb, nb);
         }
     }
-    bench_new(dst[1].f, low1, STRIDE, line[0], 80);
+    bench_new(dst[1].f, lower1, STRIDE, line[0], 80);
 }
 
-static void check_block(const BLIINDSDSPContext *dsp, int bands_alone)
+static void check_block(const BLIINDSDSPContext *dsp, int bands_only)
 {
-    const int nb_rows = bands_alone ? BLIINDS_ROW_STATISTIC : BLIINDS_NB_ROWS;
+    const int nb_rows = bands_only ? BLIINDS_ROW_STATISTIC : BLIINDS_NB_ROWS;
     static const int depth[] = { 8, 27, 10, 16, 21, 29 };
-    LOCAL_ALIGNED_32(float, basis, [10], [5 * STRIDE]);
-    const float *const high[] = { basis[0], basis[1], basis[2], basis[3], basis[4] };
-    const float *const low[]  = { basis[5], basis[6], basis[7], basis[8], basis[9] };
+    LOCAL_ALIGNED_32(float, dct5, [10], [5 * STRIDE]);
+    const float *const upper[] = { dct5[0], dct5[1], dct5[2], dct5[3], dct5[4] };
+    const float *const lower[] = { dct5[5], dct5[6], dct5[7], dct5[8], dct5[9] };
 
-    declare_func(void, float *dst, const float *const high[5],
-                 const float *const low[5], ptrdiff_t stride, int nb_blocks);
+    declare_func(void, float *dst, const float *const upper[5],
+                 const float *const lower[5], ptrdiff_t stride, int nb_blocks);
 
-    if (!check_func(bands_alone ? dsp->band_row : dsp->block_row,
-                    "bliinds_%s_row", bands_alone ? "band" : "block"))
+    if (!check_func(bands_only ? dsp->band_row : dsp->block_row,
+                    "bliinds_%s_row", bands_only ? "band" : "block"))
         return;
     for (content = 0; content < NB_CONTENTS; content++) {
         for (int i = 0; i < 7 * FF_ARRAY_ELEMS(nb_blocks); i++) {
-            const int nb = nb_blocks[i / 7], has_low = depth[i % 6] > 16;
+            const int nb = nb_blocks[i / 7], has_lower = depth[i % 6] > 16;
 
             bits = depth[i % 6];
             for (int y = 0; y < 5; y++) {
                 fill_line(line[y], FFMIN(3 * nb, MAX_WIDTH) - i % 3, y, content, bits);
-                if (i % 7 == 6 && y > 2) // the bottom of a picture
+                if (i % 7 == 6 && y > 2) // as at the bottom of a picture
                     memset(line[y], 0, sizeof(line[y]));
-                dsp->basis_row(basis[y], has_low ? basis[y + 5] : NULL, STRIDE, line[y], nb);
+                dsp->dct5_row(dct5[y], has_lower ? dct5[y + 5] : NULL, STRIDE, line[y], nb);
             }
-            begin();
-            call_ref(dst[0].f, high, has_low ? low : NULL, STRIDE, nb);
-            call_new(dst[1].f, high, has_low ? low : NULL, STRIDE, nb);
+            reset_dst();
+            call_ref(dst[0].f, upper, has_lower ? lower : NULL, STRIDE, nb);
+            call_new(dst[1].f, upper, has_lower ? lower : NULL, STRIDE, nb);
             if (dst[1].i[nb_rows * STRIDE] != GUARD)
                 checkasm_fail_func("%d blocks: more than %d rows", nb, nb_rows);
             compare(nb_rows, STRIDE, nb, nb);
         }
     }
-    bench_new(dst[1].f, high, low, STRIDE, 80);
+    bench_new(dst[1].f, upper, lower, STRIDE, 80);
 }
 
-/// A rho on a shape's, or right beside it, below all of them or above.
+/// Return a rho of the table or its float neighbour, a random one, or one below the table.
 static float rho_value(const float *table)
 {
     const int j = rnd() % BLIINDS_GAMMA_NB;
@@ -263,13 +270,13 @@ static float rho_value(const float *table)
     }
 }
 
-/// Values at the corners of what block_row() may give, and any others.
+/// Return a random value of block_row(), or a corner case.
 static float value_to_sum(void)
 {
     switch (rnd() % 6) {
     case 0:  return 0;
     case 1:  return nextafterf(1 << 19, 0);
-    case 2:  return ldexpf(1 + 2 * (rnd() & 0x7fffff), -56); // below and about the unit of the sums
+    case 2:  return ldexpf(1 + 2 * (rnd() & 0x7fffff), -56); // below and near the unit of the sums
     case 3:  return BLIINDS_SUB_MAX;
     default: return ldexpf(rnd(), -13 - (int)(rnd() % 60));
     }
@@ -313,7 +320,7 @@ static void check_gamma(const BLIINDSDSPContext *dsp)
     for (int i = 0; i < 32 * FF_ARRAY_ELEMS(nb_blocks); i++) {
         const int nb = nb_blocks[i / 32];
 
-        begin();
+        reset_dst();
         for (int b = 0; b < nb; b++)
             dst[0].f[b] = dst[1].f[b] = rho_value(table);
         call_ref(dst[0].f, table, nb);
@@ -323,7 +330,7 @@ static void check_gamma(const BLIINDSDSPContext *dsp)
     bench_new(dst[1].f, table, 80);
 }
 
-static void check_select(const BLIINDSDSPContext *dsp)
+static void check_select_range(const BLIINDSDSPContext *dsp)
 {
     static const float range[][2] = {
         { 1, 2 }, { 1, 1 }, { 0, 0 }, { 0, 9 }, { 8, 9 }, { 2.5, 2.75 },
@@ -332,16 +339,16 @@ static void check_select(const BLIINDSDSPContext *dsp)
     declare_func(int, float *dst, uint64_t above[2], const float *value, int n,
                  const float range[2]);
 
-    if (!check_func(dsp->select, "bliinds_select"))
+    if (!check_func(dsp->select_range, "bliinds_select_range"))
         return;
-    for (int i = 0; i < BLIINDS_NB_SELECT; i++)
+    for (int i = 0; i < BLIINDS_SELECT_CHUNK; i++)
         value[i] = i % 16 == 15 ? -1 : i & 1 ? ldexpf(rnd(), -29) : rnd() % 16 * .5f;
     for (int r = 0; r < FF_ARRAY_ELEMS(range); r++) {
-        for (int n = 16; n <= BLIINDS_NB_SELECT; n *= 2) {
+        for (int n = 16; n <= BLIINDS_SELECT_CHUNK; n *= 2) {
             uint64_t above0[2] = { 1, 2 }, above1[2] = { 1, 2 };
             int nb0, nb1;
 
-            begin();
+            reset_dst();
             nb0 = call_ref(dst[0].f, above0, value, n, range[r]);
             nb1 = call_new(dst[1].f, above1, value, n, range[r]);
             if (nb0 != nb1 || memcmp(above0, above1, sizeof(above0)))
@@ -350,7 +357,7 @@ static void check_select(const BLIINDSDSPContext *dsp)
                 compare(1, 0, nb0, nb0);
         }
     }
-    for (int i = 0; i < BLIINDS_NB_SELECT; i++)
+    for (int i = 0; i < BLIINDS_SELECT_CHUNK; i++)
         value[i] = rnd() % 1000;
     bench_new(dst[1].f, (uint64_t[2]){ 0 }, value, 256, (const float[2]){ 880, 920 });
 }
@@ -374,7 +381,7 @@ void checkasm_check_bliinds(void)
     check_motion(&dsp);
     report("motion");
 
-    check_basis(&dsp);
+    check_dct5(&dsp);
     report("basis");
 
     check_block(&dsp, 0);
@@ -385,6 +392,6 @@ void checkasm_check_bliinds(void)
     check_gamma(&dsp);
     report("sum");
 
-    check_select(&dsp);
+    check_select_range(&dsp);
     report("select");
 }

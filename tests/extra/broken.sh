@@ -28,18 +28,18 @@ mutants() {
   libavfilter/bliinds_block.h @ s/(n + 9) \/ 10/(n + 10) \/ 10/ @ bliinds-oracle bliinds-sizes
   libavfilter/bliinds.c       @ s/MAX_FLAT   0.75/MAX_FLAT   0.76/ @ bliinds-valid
   libavfilter/bliinds.c       @ s/MIN_BLOCKS 10/MIN_BLOCKS 11/ @ bliinds-valid
-  libavfilter/bliinds.c       @ s/!s->model_name \&\& f->basis/f->basis/ @ bliinds-no-bitstream
+  libavfilter/bliinds.c       @ s/!s->model_name \&\& f->kind/f->kind/ @ bliinds-no-bitstream
   libavfilter/bliinds.c       @ s/flat <= BLANK \&\& // @ bliinds-basis
   libavfilter/bliinds.c       @ s/ \&\& f->coded\[CODED_SCALE\] <= 0// @ bliinds-basis
   libavfilter/score_log.c        @ s/ (!s->handed_over || can_rewrite(json))/ 1/ @ bliinds-log-reinit
   libavfilter/dualinput.c     @ s/ff_metric_update_damage(.*/;/ @ bliinds-damage
-  libavcodec/bsf/quantizer_metadata.c @ s/group.step  += frame->step;/group.step  += frame->step \/ frame->bytes;/ @ quantizer-h264
+  libavcodec/bsf/quantizer_metadata.c @ s/gop.step_sum += frame->step_sum;/gop.step_sum += frame->step_sum \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis
-  libavcodec/bsf/quantizer_metadata.c @ s/if (group.frames == MAX_GROUP)/if (0)/ @ quantizer-groups
+  libavcodec/bsf/quantizer_metadata.c @ s/if (gop.nb_frames == MAX_GOP_FRAMES)/if (0)/ @ quantizer-groups
   models/vmaf1_est5.txt       @ s/^constant     -1.84/constant     -1.85/ @ bliinds-default-model
   libavfilter/bliinds.c       @ s/CODED_AV1   }/CODED_HEVC  }/ @ bliinds-basis
   libavfilter/sample_format.h    @ s/? 16 << (luma/? 15 << (luma/ @ bliinds-letterbox
-  libavfilter/bliinds.c       @ s/\[class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
+  libavfilter/bliinds.c       @ s/\[grid_class\]\[b\]) \/ n + 0.1/&1/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/SUB\] = 2, \[BLIINDS_ORI\] = 3/SUB] = 3, [BLIINDS_ORI] = 2/ @ bliinds-yuv
   libavfilter/bliinds.c       @ s/? SEI_VALID : 0/? 0 : SEI_VALID/ @ bliinds-sei-h264
   libavfilter/bliinds_model.c @ s/step + 0.5)/step + 0.4)/ @ bliinds-models
@@ -47,14 +47,14 @@ mutants() {
   libavfilter/bliinds_model.c @ s/unit->out \* (z/(z/ @ bliinds-basis
   libavfilter/bliinds_model.c @ s/(1 + fabs(z))/(1 + z)/ @ bliinds-basis
   libavfilter/bliinds_model.c @ s/weight\[BLIINDS_NB_FEATURES\] \* p/weight[0] * p/ @ bliinds-basis
-* libavfilter/bliinds_model.c @ s/i >= BLIINDS_FEATURE_MEAN_PHASE/i >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
+* libavfilter/bliinds_model.c @ s/i >= BLIINDS_FEATURE_GRID_PHASE_STAT/i >= BLIINDS_FEATURE_CODED/ @ bliinds-bands
   libavfilter/bliinds_model.c @ s/i < BLIINDS_FEATURE_MOTION/i < BLIINDS_FEATURE_CODED/ @ bliinds-blocks
   libavfilter/vf_bliinds.c    @ s/y >= rows->first \&\& y < FFMIN/y < FFMIN/ @ bliinds-motion
-  libavfilter/bliinds.c       @ s/n == s->next \&\& // @ bliinds-motion
+  libavfilter/bliinds.c       @ s/n == s->next_n \&\& // @ bliinds-motion
   libavfilter/bliinds.c       @ s/is_chosen(n + 1, s/is_chosen(n, s/ @ bliinds-motion
   libavfilter/bliinds_dsp.c  @ s/sums->nb_flat += sum/sums->nb_flat = sum/ @ bliinds-valid
-  libavfilter/bliinds_dsp.c  @ s/while (count\[bin\] < k)/while (count[bin] <= k)/ @ bliinds-blocks
-  libavfilter/bliinds_dsp.c  @ s/straddles(y) || bliinds_straddles(x)/straddles(y) \&\& bliinds_straddles(x)/ @ bliinds-yuv
+  libavfilter/bliinds_dsp.c  @ s/while (hist\[bin\] < k)/while (hist[bin] <= k)/ @ bliinds-blocks
+  libavfilter/bliinds_dsp.c  @ s/straddling(y) || bliinds_is_straddling(x)/straddling(y) \&\& bliinds_is_straddling(x)/ @ bliinds-yuv
   libavfilter/bliinds_dsp.c  @ s/nb_above += above\[1\]/nb_above += !!above[1]/ @ bliinds-blocks
 * libavfilter/x86/vf_bliinds.asm @ s/roundpd         %1, %1, 3/roundpd         %1, %1, 0/ @ checkasm-vf_bliinds
   libavfilter/x86/vf_bliinds.asm @ s/COMPARE          5, le, m0, m5/COMPARE          5, lt, m0, m5/ @ checkasm-vf_bliinds
@@ -68,7 +68,7 @@ mutants() {
   libavfilter/cuda/async.c @ s/q->error = ret;/q->error = 0;/ @ faults-driver-ssim_cuda
   libavfilter/sample_format.h @ s/(int)(frame->crop_left + frame->crop_right)/(int)frame->crop_left/ @ faults-cropped
 * libavfilter/vf_vmaf_cuda.c @ s/ret = features\[pass/ret = !pass->feature ? 0 : features[pass/ @ vmaf-cuda-tiles
-* libavfilter/vf_bliinds_cuda.cu @ s/^        if (turn > 0) {$/        if (turn > 9) {/ @ bliinds-cuda-tiles
+* libavfilter/vf_bliinds_cuda.cu @ s/^        if (pass > 0) {$/        if (pass > 9) {/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/(w % 4 == 0 || left/(w % 4 == w % 4 || left/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/if (left >= 0 \&\& top >= 0 \&\& left/if (left >= -9 \&\& top >= 0 \&\& left/ @ bliinds-cuda-tiles
   libavfilter/vf_bliinds_cuda.cu @ s/stored, y, black << p.up/stored, y, 0/ @ bliinds-cuda-tiles
@@ -92,16 +92,16 @@ mutants() {
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers
   libavfilter/vf_blocksmooth.c @ s/edge + block \/ 2, c->height/edge + block \/ 2 - 1, c->height/ @ blocksmooth-numbers
 * libavcodec/bsf/quantizer_metadata.c @ s/slice->slice_qp_delta;/slice->slice_qp_delta - 1;/ @ quantizer-h264 quantizer-hevc
-  libavcodec/bsf/quantizer_metadata.c @ s/group.other_bytes += frame->bytes;/;/ @ quantizer-h264
-  libavcodec/bsf/quantizer_metadata.c @ s/s->slot\[header->frame_to_show_map_idx\] :/s->slot[0] :/ @ quantizer-av1
+  libavcodec/bsf/quantizer_metadata.c @ s/gop.other_bytes += frame->bytes;/;/ @ quantizer-h264
+  libavcodec/bsf/quantizer_metadata.c @ s/s->ref\[header->frame_to_show_map_idx\] :/s->ref[0] :/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/\[index\] \/ 8.) - (depth - 8)/[index] \/ 8.)/ @ quantizer-av1
   libavcodec/bsf/quantizer_metadata.c @ s/slice->frame_num == s->field.frame_num/0/ @ quantizer-fields
-  libavcodec/bsf/quantizer_metadata.c @ s/        s->group = s->before_field;/;/ @ quantizer-fields
+  libavcodec/bsf/quantizer_metadata.c @ s/        s->gop = s->gop_before_field;/;/ @ quantizer-fields
   libavcodec/bsf/quantizer_metadata.c @ s/container_height \* 3/container_height * 2/ @ quantizer-fields
   libavcodec/bsf/quantizer_metadata.c @ s/ph->ph_qp_delta :/ph->ph_qp_delta + 1 :/ @ quantizer-vvc
   libavcodec/bsf/quantizer_metadata.c @ s/!(pkt->flags \& AV_PKT_FLAG_DISCARD)/1/ @ quantizer-shown
   libavcodec/bsf/quantizer_metadata.c @ s/av_dict_get(stats_files, s->stats_file, NULL, AV_DICT_MATCH_CASE)/0/ @ quantizer-streams
-  libavcodec/bsf/quantizer_metadata.c @ s/matrix\[type != AV_PICTURE_TYPE_I\]/matrix[0]/ @ quantizer-mpeg
+  libavcodec/bsf/quantizer_metadata.c @ s/weight\[type != AV_PICTURE_TYPE_I\]/weight[0]/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/s->non_linear ? ff/0 ? ff/ @ quantizer-mpeg
   libavcodec/bsf/quantizer_metadata.c @ s/int k = 1; k < 64/int k = 0; k < 64/ @ quantizer-mjpeg
   tools/ffcrf_search.py       @ s/MOST - 1 - nb - (not low)/MOST + 1 - nb/ @ tools-ffcrf

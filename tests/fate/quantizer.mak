@@ -1,4 +1,4 @@
-# What frames were coded with: tests/quantizer.sh.
+# quantizer_metadata: tests/quantizer.sh.
 
 FATE_QUANTIZER = $(addprefix fate-quantizer-,av1 fields gmc groups h264 hevc loss lossless \
                    mjpeg mpeg pass shown streams strings vp8 vp9 vvc)

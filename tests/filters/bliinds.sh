@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC2095,SC2125,SC2154,SC2258
-# Tests of bliinds: numbers, content, frames, models, side data.
+# FATE tests of bliinds: features, content, damage, frames, models, side data.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# ---- numbers ----
+# ---- features ----
 
-# The 24 features of the pictures in a folder.
+# Compare the 24 BLIINDS-II features of the pictures in a folder with those of the authors' release.
 oracle(){ # folder
     tail -n +2 $1/features.csv | while IFS=, read -r picture width height rest; do
         case ${width},${height} in
@@ -15,7 +15,7 @@ oracle(){ # folder
     done
 }
 
-# More pictures or pairs, which are not in the repository.
+# Run a test on more pictures or pairs, which are not in the repository.
 oracle_all(){ # test-of-a-folder folder values
     test -n "${ORACLE}" || { skip "no more pictures: name a folder of them with ORACLE"; return 0; }
     $1 ${ORACLE}/$2 > ${tmp}/agree
@@ -25,12 +25,13 @@ oracle_all(){ # test-of-a-folder folder values
 
 # ---- content ----
 
+# Compare the features of cropped pictures with another implementation; sizes below 4 are errors.
 sizes(){
     tail -n +2 ${pictures}/crops.csv | cut -d, -f1,2 | while IFS=, read -r picture filter; do
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${filter},${gray}${bliinds}:features=1,${print} ${to_null} |
             agree ${pictures}/crops.csv ${picture},${filter} | sed "s/^/${filter} /"
     done
-    # the smallest picture has blocks that are clear of the grid, and others
+    # the smallest picture has blocks of both grid classes, so that no grid phase is NaN
     ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=4:4:100:100,${gray}${bliinds}:features=1,${print} ${to_null} |
         grep -c 'phase.*=-*[0-9]'
     for size in 3:3 3:64 64:3 1:1; do
@@ -39,7 +40,7 @@ sizes(){
     fails -lavfi color=s=16388x4,format=gray,${gray}${bliinds} ${to_null}
 }
 
-# Bars of black change what is measured, but not whether black is 0 or 16.
+# Black bars change the features; the range of the video, with black at 0 or 16, does not.
 letterbox(){
     for range in full limited; do
         black=0
@@ -52,19 +53,21 @@ setparams=range=${range},${bliinds}:features=1,${print} ${to_null} > ${tmp}/${ra
     same "limited range" ${tmp}/full ${tmp}/limited
 }
 
-valid_of(){ # of one frame
+# Print the key valid of the only frame with a name.
+valid_of(){ # name
     awk -F= -v name="$1" '$1 == "lavfi.bliinds.valid" { print name ": " $2 }'
 }
 
+# Check valid for flat and small pictures, and that invalid frames are logged but not pooled.
 valid(){
     for color in black white gray; do
         ffmpeg -lavfi color=${color}:s=96x96:d=0.04,format=yuv420p,${bliinds},${print} ${to_null} | valid_of ${color}
     done
-    # level 3 has 3x3 blocks, 5x2 blocks and 4x3 blocks
+    # level 3 has 3x3, 5x2 and 4x3 blocks; 10 are needed
     for size in 39:36 52:24 40:36; do
         ffmpeg -i ${pictures}/chelsea_451x300.pgm -vf crop=${size}:100:100,${gray}${bliinds},${print} ${to_null} | valid_of ${size}
     done
-    # 16 rows of blocks have content, of 64 and of 65: up to 3/4 may be flat
+    # 16 of 64 and of 65 rows of blocks have content; up to 3/4 may be flat
     for height in 192 193; do
         ffmpeg -i ${pictures}/rose_70x46.pgm \
             -vf pad=70:${height},${gray}${bliinds},${print} ${to_null} |
@@ -81,7 +84,7 @@ valid(){
 
 # ---- damage ----
 
-# Packets with errors: their frames and those up to an intact I frame are damaged.
+# Frames of packets with errors are damaged, and so are all following ones up to an intact I frame.
 damage(){
     for encoder in mpeg2video libx264; do
         ffmpeg -lavfi testsrc2=s=96x80:r=24:d=4,noise=alls=9:allf=t,format=yuv420p -c:v ${encoder} -g 24 -bf 2 \
@@ -104,13 +107,13 @@ damage(){
             same "in JSON" ${tmp}/number ${tmp}/json
             grep -c ' valid:0 .* damaged:1$' ${tmp}/stats | cmp -s - ${tmp}/number || echo "some are valid"
         done
-        # frames that are not scored are seen, too
+        # frames that are not scored are marked, too
         for options in n_subsample=5 "enable=lt(t\\,0.5)"; do
             ffmpeg -i ${tmp}/broken.ts -vf "${gray:+format=yuv420p,}${bliinds}:${options}:log_path=${tmp}/log,${print}" ${to_null} |
                 grep -c 'damaged=1$' > ${tmp}/got
             same "${options}" ${tmp}/number ${tmp}/got
         done
-        # of two inputs each is counted
+        # filters with two inputs count each input
         test -z "${gray}" && filters=mad upload=null || filters="mad_cuda ssim_cuda" upload=hwupload
         for filter in ${filters}; do
             for inputs in "broken intact damaged" "intact broken reference_damaged"; do
@@ -121,7 +124,7 @@ damage(){
                     grep -q "[] ]$3:$(cat ${tmp}/number)\\b" ${tmp}/err || echo "${filter}: not as many $3"
             done
         done
-        # damage also begins and ends at frames of the reference that are not paired
+        # unpaired frames of the reference begin and end damage, too
         for n in 0 1; do
             ffmpeg ${gray:+-init_hw_device cuda} -i ${tmp}/intact.ts -i ${tmp}/broken.ts -lavfi "[0]select=eq(mod(n\,2)\,${n}),${upload}[m];[1]${upload}[r];[m][r]${filter},${print}" ${to_null}
         done 2> ${tmp}/err | grep -c "reference_damaged=1$" | cmp - ${tmp}/number || echo "${filter}: not as many of every second frame"
@@ -130,10 +133,12 @@ damage(){
 
 # ---- frames ----
 
+# Print the numbers of the frames with a score.
 scored_frames(){
     awk '/^frame:/ { n = $1 } /^lavfi.bliinds.score=/ { printf("%s ", n) } END { print "" }'
 }
 
+# Check which frames n_subsample and enable select.
 which_frames(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
     ffmpeg -lavfi ${source},${bliinds}:n_subsample=3:stats_file=${tmp}/stats,${print} ${to_null} | scored_frames
@@ -141,7 +146,7 @@ which_frames(){
     ffmpeg -lavfi "${source},${bliinds}:enable='between(n,2,4)':stats_file=${tmp}/stats,${print}" ${to_null} | scored_frames
     sed 's/ score:.*//' ${tmp}/stats
     ffmpeg -lavfi "${source},${bliinds}:n_subsample=3:enable='gte(n,4)',${print}" ${to_null} | scored_frames
-    # of every eight one, and as many at each place
+    # one of each eight frames, uniformly distributed over the eight positions
     ffmpeg -lavfi testsrc2=s=16x16:r=100:d=8,format=yuv420p,${bliinds}:n_subsample=8:f=${tmp}/stats ${to_null}
     sed 's/n:\([0-9]*\).*/\1/' ${tmp}/stats | awk '
         { run = int(($1 - 1) / 8); if (run != NR - 1) wrong++; nb[($1 - 1) % 8]++ }
@@ -154,13 +159,13 @@ which_frames(){
     head -n 8 ${tmp}/stats | sed 's/ .*//' | xargs
 }
 
-# Features of the frames with motion, from a log.
+# Print the frame number and the motion features of each line.
 motions(){ # log
     sed 's/^n:\([0-9]*\) .* \(motion.mean:.*\) coded.step.*/\1 \2/' $1
 }
 
-# The second of two frames is the first one's mirror image, by another implementation; and each frame
-# has its motion from the one before, whichever are scored.
+# Compare the motion features of two mirrored frames with another implementation. The motion of a
+# frame is relative to the previous frame, whichever frames are scored.
 motion(){
     for picture in rose_70x46 chelsea_451x300 camera_crop_300x240; do
         ffmpeg -i ${pictures}/${picture}.pgm \
@@ -180,10 +185,11 @@ motion(){
         echo "${options}: $(wc -l < ${tmp}/some) frames"
         motions ${tmp}/some | grep -vxFf ${tmp}/motions
     done
-    # nothing moves
+    # two equal frames
     ffmpeg -i ${pictures}/rose_70x46.pgm -vf loop=1:1,${gray}${bliinds}:features=1:f=${tmp}/still ${to_null}
     motions ${tmp}/still
-    # A step of 10 bits has a mean square of 1/16, two steps have 1/4. Black is not still, and a mark of an earlier filter goes.
+    # a difference of one 10-bit step has a mean square of 1/16, of two steps 1/4; black frames are not still, and marks of
+    # an earlier filter are removed
     ffmpeg -i ${pictures}/rose_70x46.pgm -vf "loop=6:1,${exact},format=yuv420p10le,\
 geq='if(gte(N,5),64,lum(X,Y)+gte(N,2)+2*gte(N,3))':cb(X\\,Y):cr(X\\,Y),\
 ${exact},format=p010le,metadata=add:key=lavfi.bliinds.still:value=1,${bliinds}:f=${tmp}/still:log_path=${tmp}/json,${print}" \
@@ -191,7 +197,7 @@ ${exact},format=p010le,metadata=add:key=lavfi.bliinds.still:value=1,${bliinds}:f
     echo $(sed -n 's/ .* still:1$//p' ${tmp}/still) $(sed -n 's/.*"frameNum": \([0-9]*\),.* "still": 1}}.*/\1/p' ${tmp}/json)
 }
 
-# No frame is lost when ffmpeg rebuilds the graph.
+# No frame is lost when ffmpeg rebuilds the filter graph.
 rebuild(){
     pictures_of 70x46:20 96x64:25 64x48:20
     framecrc -i ${tmp}/%d.pgm -vf ${gray}${bliinds}${gray_download} | grep -vc '^#'
@@ -199,7 +205,8 @@ rebuild(){
 
 # ---- models ----
 
-model_error(){ # name; the model is read from stdin
+# Print the error for the model on standard input.
+model_error(){ # name
     cat > ${tmp}/$1
     fails -i ${pictures}/rose_70x46.pgm -vf bliinds=model=${tmp}/$1 ${to_null} | sed "s,folder/,,"
 }
@@ -209,13 +216,14 @@ name test
 direction lower
 range 0 100"
 
+# Write a model with the given lines.
 model(){ # file lines...
     file=${tmp}/$1
     shift
     printf '%s\n' "${head_lines}" "$@" end > ${file}
 }
 
-# Errors are told in the order of the reference, of models in which HEAD stands for the first lines.
+# Each broken model gives one error. HEAD stands for the first lines of a model.
 model_errors(){
     head_text=$(printf '%s|' "${head_lines}" | tr '\n' '|' | sed 's/|/\\\\n/g')
     model_error empty < /dev/null
@@ -282,8 +290,8 @@ END
     done
 }
 
-# By hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is 2.4544873 and
-# L1.ori10 is 0.3848570411.
+# Scores of models computed by hand: L1.zeta100 of the picture is 1.4074018091, L1.zeta10 is
+# 2.4544873 and L1.ori10 is 0.3848570411.
 models(){
     printf '%s\nweight L1.zeta100 10 \r\n\t# text\nconstant -4\nsigma 3\nend\n\n' "${head_lines}" > ${tmp}/linear
     model step "constant 7.5" "weight L3.ori10 0" "step 2"
@@ -291,21 +299,22 @@ models(){
     model less "constant 6.9" "weight L3.ori10 0" "step 2"
     model above "constant 107" "weight L3.ori10 0" "predicts a b" "licence c" "sigma_p80 4"
     model below "constant -107" "weight L3.ori10 0"
-    # a model behind the mark of UTF-8, without an end of line
+    # a model after a UTF-8 byte order mark, without a final newline
     printf '\357\273\277%s\nconstant 5\nweight L3.ori10 0\nend' "${head_lines}" > ${tmp}/utf-8
     for model in linear step half less above below utf-8; do
         basis_of ${model} ${model} ""
     done
 }
 
+# Print metadata filters that attach keys of quantizer_metadata.
 keys(){ # key=value...
     for pair; do
         printf 'metadata=add:key=lavc.quantizer.%s:value=%s,' ${pair%=*} ${pair#*=}
     done
 }
 
-# Frames by the bands alone, and in turn with them frames by all statistics, have the same
-# energies to 1e-9 and flat blocks as where features ask for all statistics of each.
+# Frames that need band energies only, mixed with frames that need all statistics, have the same
+# energies, to 1e-9, and flat blocks as with features=1, which computes all statistics.
 bands(){
     for name in L1.band1 L1.band2 L1.band3 L2.band1 L2.band2 L2.band3 L3.band1 L3.band2 L3.band3 \
                 L1.phase1 L1.phase2 L1.phase3; do
@@ -332,6 +341,7 @@ $(grep -c valid:1 ${tmp}/a.lines) valid, $(grep raw ${tmp}/a.lines | sort -u | w
     done
 }
 
+# Print the metadata of a frame with keys of quantizer_metadata, scored by a model.
 basis_of(){ # name model options keys...
     name=$1 model=$2 options=$3
     shift 3
@@ -340,8 +350,9 @@ basis_of(){ # name model options keys...
         sed -n "s/^lavfi.bliinds./${name}: /p"
 }
 
-# The frame is twice as wide and high as what was coded, of 8 bits a sample: coded.intra is 3,
-# coded.scale is 1. By hand: 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
+# Check the selection of the model and the coded features. The frame is twice as wide and high as
+# the coded size, with 8 bits per sample: coded.intra is 3, coded.scale is 1. The score is
+# 1 + 4 * 1.5 - 2 * 3 + 5 = 6, sigma 5 * exp(0.1 * 1.5 + 0.01 * 6).
 basis(){
     all="gop_step=1.5 gop_intra_bytes=805 width=35 height=23"
     model pixels "constant 10" "weight L3.ori10 0" "sigma 3"
@@ -352,7 +363,7 @@ basis(){
     basis_of turned    both      ""               gop_step=1.5 gop_intra_bytes=805 width=23 height=35
     basis_of cropped   both      ""               gop_step=1.5 gop_intra_bytes=1610 width=35 height=46
     basis_of shown     both      :shown_height=92 ${all}
-    # at most two octaves up, and none down: the models know no other scale
+    # coded.scale is clipped to 0 to 2, the range of the training
     basis_of shown-more both     :shown_height=736 ${all}
     basis_of shown-less both     :shown_height=10 ${all}
     basis_of scaled-down both    ""               gop_step=1.5 gop_intra_bytes=805 width=140 height=92
@@ -366,21 +377,21 @@ basis(){
     basis_of pixels    pixels    ""               ${all}
     basis_of bitstream bitstream ""               ${all}
     basis_of unknown   bitstream ""
-    # the key is left out where it is 0
+    # quantizer_metadata omits the key chroma if it is 0
     model chroma "constant 1" "weight coded.chroma 4"
     basis_of chroma           chroma ""          ${all} chroma=-0.25
     basis_of chroma-none      chroma ""          ${all}
     basis_of chroma-no-number both   ""          ${all} chroma=0.5x
-    # 1 + 1.5 + 4 * 3 / (1 + 3) - 5 * 4 / (1 + 4): z is 2 * 1.5, and 2 - 2 * 3, of HEVC that + 5
+    # 1 + 1.5 + 4 * 3 / (1 + 3) - 5 * 4 / (1 + 4): z is 2 * 1.5, and 2 - 2 * 3, plus 5 for HEVC
     model units "constant 1" "weight coded.step 1" "unit 4 0 coded.step 2" \
         "unit 5 2 coded.intra -2 coded.hevc 5"
     basis_of units        units    ""            ${all}
     basis_of units-hevc   units    ""            ${all} codec=hevc
     basis_of units-none   units    ""
-    # statistics that a unit alone has: 1.4074018091 / 2.4074018091
+    # a statistic used by a unit only: 1.4074018091 / 2.4074018091
     model deep "constant 1" "weight coded.step 0" "unit 10 0 L1.zeta100 1 coded.step 1e-12"
     basis_of unit-of-statistics deep ""          ${all}
-    # a flat frame, 49 of 65 rows of blocks, has a model of its own, unless it is blank or was
+    # a flat frame, 49 of 65 rows of blocks, is scored by the flat model, unless it is blank or was
     # scaled up: 3 + 2 * 1.5
     model flat "frames flat" "constant 3" "weight coded.step 2"
     cat ${tmp}/both ${tmp}/flat > ${tmp}/three
@@ -404,14 +415,14 @@ basis(){
     for codec in h264 hevc av1 vp9 mpeg2video mpeg1video mpeg4 mjpeg; do
         basis_of ${codec} codecs "" ${all} codec=${codec} | grep score
     done
-    # no model knows it: it is not taken for H.264
+    # an unsupported codec is not scored as H.264
     basis_of vvc both "" ${all} codec=vvc
     ffmpeg -v info -i ${pictures}/rose_70x46.pgm \
         -vf ${gray}loop=4:1,$(keys ${all} codec=h264 | sed "s/,/:enable='gte(n,2)',/g")${bliinds}:model=${tmp}/both ${to_null} 2>&1 |
         sed -n 's/.*BLIINDS mean/BLIINDS mean/p'
 }
 
-# The built-in model's score of pictures, by another implementation.
+# Compare the scores of the built-in model with another implementation.
 default_model(){
     tail -n +2 ${pictures}/scores.csv | while IFS=, read -r picture rest; do
         ffmpeg -i ${pictures}/${picture}.pgm -vf ${gray}${bliinds},${print} ${to_null} |
@@ -419,8 +430,8 @@ default_model(){
     done
 }
 
-# Of frames without a bitstream the default tells features and sigma, but no score, and how to get
-# one; all that it tells is what the model says that is asked for by its name.
+# Frames without quantizer_metadata get features and sigma by default, but no score, and a warning.
+# All reported values equal those with the built-in model named by the option model.
 no_bitstream(){
     need jq || return 0
     coded=$(keys gop_step=1.5 gop_intra_bytes=805 width=35 height=23 codec=h264 | sed "s/,/:enable='gte(n,2)',/g")
@@ -443,8 +454,8 @@ no_bitstream(){
 
 # ---- side data ----
 
-# The fields of payloads in showinfo's output: version, flags, score, raw, sigma, length of the
-# model's name, the name.
+# Print the fields of the side data in the output of showinfo: version, flags, score, raw, sigma,
+# length of the model name, model name.
 payloads(){
     sed -n '/UUID=/{s/.*UUID=//;s/-//g;N;s/\n.*User Data=//;s/^3c0e4a9b6f524d179a41d8275be360f4//p}' | tr a-f A-F | while read -r payload; do
         echo ${payload} | basenc --base16 -d > ${tmp}/payload
@@ -453,13 +464,13 @@ payloads(){
     done
 }
 
-# Through an encoder that keeps them, and back.
+# The side data survives encoding and decoding.
 sei(){ # encoder format options
     model model "constant 1" "weight L1.zeta100 20" "sigma 2.5"
     source="testsrc2=s=96x80:d=0.4,format=yuv420p,drawbox=c=black:t=fill:enable=eq(n\\,5)"
     ffmpeg -lavfi ${source},${bliinds}:model=${tmp}/model:f=${tmp}/stats${download} -c:v $1 $3 -udu_sei 1 -f $2 -y ${tmp}/video || return
     ffmpeg -i ${tmp}/video -vf showinfo ${to_null} 2>&1 | payloads > ${tmp}/got
-    # but for what single precision rounds
+    # equal up to rounding to single precision
     v=':\([^ ]*\)'
     sed "s/.* score${v} raw${v} sigma${v} .*valid${v}.*/2 \4 \1 \2 \3 4 test/" ${tmp}/stats |
         paste -d' ' - ${tmp}/got | awk '
@@ -467,7 +478,7 @@ sei(){ # encoder format options
         { for (i = 1; i <= 7; i++) if ($i != $(i + 7) && far($i, $(i + 7))) print }
         END { print NR " payloads" }'
     sort -u ${tmp}/got | wc -l
-    # scored again, a frame has the new payload in the place of the old one
+    # the side data of a second score replaces the first
     ffmpeg -i ${tmp}/video -vf ${bliinds}${download},showinfo ${to_null} 2>&1 | payloads |
         cut -d' ' -f7 | sort | uniq -c
     ffmpeg -lavfi ${source},${bliinds}:side_data=0${download},showinfo ${to_null} 2>&1 | payloads | wc -l

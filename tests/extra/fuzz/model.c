@@ -46,7 +46,7 @@ static void check_model(const BLIINDSModel *model, int n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    BLIINDSModel model[BLIINDS_NB_BASES];
+    BLIINDSModel model[BLIINDS_NB_MODELS];
     const int fd = memfd_create("model", 0);
     char path[32];
 
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ff_bliinds_model_load(model, NULL, path) >= 0) {
         int nb = 0;
 
-        for (int i = 0; i < BLIINDS_NB_BASES; i++) {
+        for (int i = 0; i < BLIINDS_NB_MODELS; i++) {
             nb += !!model[i].name[0];
             for (int j = 0; model[i].name[0] && j < 8; j++)
                 check_model(&model[i], j);
