@@ -76,7 +76,7 @@ int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames);
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc);
 
 /// Value of a sample, 0..255.
-double ff_mad_value(MADRange range, int sample);
+double ff_mad_full_range(MADRange range, int sample);
 
 /// Lightness of a value.
 double ff_mad_lightness(double value);
@@ -101,14 +101,14 @@ double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns);
  * Columns, from that of the zero frequency on, in which the gain of a scale's filters is not
  * taken for 0. As many but one, at the end, mirror these.
  */
-int ff_mad_passed(int scale, int columns);
+int ff_mad_passband_columns(int scale, int columns);
 
 /// The angle; those of the log-Gabor filters are multiples of MAD_ANGLE_STEP.
 double ff_mad_angle(int r, int c, int rows, int columns);
 /** @} */
 
 /// Weight of a scale in the appearance map.
-double ff_mad_weight(int scale);
+double ff_mad_scale_weight(int scale);
 
 /**
  * Score a frame; the score goes to its metadata and the logs.

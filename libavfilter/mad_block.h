@@ -33,7 +33,7 @@
 #define MAD_SQRT(x)     approx_sqrt(x)
 #define MAD_LOG2(x)     approx_log2(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))
-#define mad_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
+#define mad_log_gabor_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
 #else
 #include <math.h>
 
@@ -41,11 +41,11 @@
 #define MAD_LOG2(x)     log2f(x)
 #define MAD_LOG_SQRT(x) ((float)(0.5 * log(x)))
 /// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
-#define mad_gain(square) ((float)exp(-0.5 * (float)(square)))
+#define mad_log_gabor_gain(square) ((float)exp(-0.5 * (float)(square)))
 #endif
 
 /// A block is flat if its sum of squared deviations is below this: that is rounding noise.
-#define MAD_FLAT 1e-15f
+#define MAD_FLAT_M2 1e-15f
 
 /// Blocks of MAD_BLOCK samples begin every MAD_STEP samples, in both axes.
 #define MAD_BLOCK     16
@@ -73,12 +73,12 @@
 
 /// Angles are in units of a filter's width: the step from filter to filter, and a full turn.
 #define MAD_ANGLE_STEP 1.5
-#define MAD_ANGLE_TURN (2 * MAD_ORIENTATIONS * MAD_ANGLE_STEP)
+#define MAD_FULL_TURN (2 * MAD_ORIENTATIONS * MAD_ANGLE_STEP)
 
 /// Errors in blocks darker than this are taken as invisible.
 #define MAD_MIN_MEAN 0.5
 /// Square of the least visible contrast, exp(-5).
-#define MAD_MIN_CONTRAST_SQUARE 4.5399929762484854e-5
+#define MAD_MIN_CONTRAST_SQUARED 4.5399929762484854e-5
 
 /// The mean of some samples, and the sums of the powers of their deviations from it.
 typedef struct MADMoments {
@@ -105,7 +105,7 @@ SHARED_INLINE MADMoments mad_cell_moments(const float v[MAD_CELL_SAMPLES])
 }
 
 /// Moments of the union of two sets of n samples each.
-SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
+SHARED_INLINE MADMoments mad_merge_moments(MADMoments a, MADMoments b, int n)
 {
     const float d = b.mean - a.mean, d2 = d * d;
     MADMoments m;
@@ -127,25 +127,25 @@ SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
  */
 SHARED_INLINE float mad_visibility(float mean, float masking, float error)
 {
-    const float least = (float)MAD_MIN_CONTRAST_SQUARE * (mean * mean);
+    const float min_masking = (float)MAD_MIN_CONTRAST_SQUARED * (mean * mean);
 
-    masking = masking > least ? masking : least;
+    masking = masking > min_masking ? masking : min_masking;
     // log(sqrt()): these are variances, contrasts are deviations
     return mean >= (float)MAD_MIN_MEAN && error > masking ? MAD_LOG_SQRT(error / masking) : 0;
 }
 
 /// Standard deviation, skewness and kurtosis of a block, from its sums of powers.
-SHARED_INLINE void mad_describe(float dst[3], float m2, float m3, float m4)
+SHARED_INLINE void mad_std_skew_kurt(float dst[3], float m2, float m3, float m4)
 {
-    const int flat = m2 < MAD_FLAT;
+    const int flat = m2 < MAD_FLAT_M2;
 
     dst[0] = flat ? 0 : MAD_SQRT(m2 / (MAD_BLOCK_SAMPLES - 1));
     dst[1] = flat ? 0 : MAD_BLOCK * m3 / (m2 * MAD_SQRT(m2));
     dst[2] = flat ? 0 : MAD_BLOCK_SAMPLES * m4 / (m2 * m2);
 }
 
-/// Distance of two results of mad_describe(); unit scales the standard deviations.
-SHARED_INLINE float mad_difference(const float a[3], const float b[3], float unit)
+/// Distance of two results of mad_std_skew_kurt(); unit scales the standard deviations.
+SHARED_INLINE float mad_stat_diff(const float a[3], const float b[3], float unit)
 {
     return fabsf(a[0] - b[0]) * unit + 2 * fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
 }
@@ -161,11 +161,11 @@ SHARED_INLINE int mad_map_sample(float value, int is_detection, int white)
 }
 
 /// Distance between the angles of a frequency and of a filter, in units of the filter's width.
-SHARED_INLINE float mad_turn(float angle, float direction)
+SHARED_INLINE float mad_angle_distance(float angle, float direction)
 {
-    const float d = fabsf(angle - direction), other = (float)MAD_ANGLE_TURN - d;
+    const float d = fabsf(angle - direction), complement = (float)MAD_FULL_TURN - d;
 
-    return d < other ? d : other;
+    return d < complement ? d : complement;
 }
 
 #endif /* AVFILTER_MAD_BLOCK_H */

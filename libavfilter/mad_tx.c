@@ -39,9 +39,9 @@ typedef struct Complex {
 /// One pass of Stockham's transform: short transforms, whose values are then multiplied by factors.
 typedef struct Pass {
     int radix;                  ///< length of the short transforms
-    int nb;                     ///< transforms with factors of their own
-    Complex *turn;              ///< the factors, [nb][radix - 1]: that of the first value is 1
-    Complex root[MAX_RADIX];    ///< the powers of the radix-th root of 1
+    int nb_twiddles;                    ///< transforms with factors of their own
+    Complex *twiddle;              ///< the factors, [nb][radix - 1]: that of the first value is 1
+    Complex roots[MAX_RADIX];    ///< the powers of the radix-th root of 1
 } Pass;
 
 struct MADTransform {
@@ -50,11 +50,11 @@ struct MADTransform {
     Pass pass[MAX_PASSES];
     int nb_passes;
     Complex *chirp;             ///< of Bluestein's algorithm, NULL if it is not needed
-    Complex *factor;            ///< the transform of its conjugate
+    Complex *chirp_filter;           ///< the transform of its conjugate
 };
 
 /// Transform radix values of a lane in place.
-static av_always_inline void transform_few(float *re, float *im, const Complex *root, int radix)
+static av_always_inline void small_dft(float *re, float *im, const Complex *roots, int radix)
 {
     const float re0 = re[0], im0 = im[0];
 
@@ -90,7 +90,7 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
             float a = re0, b = im0, c = 0, d = 0;
 
             for (int i = 1; i <= radix / 2; i++) {
-                const Complex w = root[i * k % radix];
+                const Complex w = roots[i * k % radix];
 
                 a += w.re * sum[0][i];
                 b += w.re * sum[1][i];
@@ -108,11 +108,11 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
 static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
                                       const Pass *restrict pass, int stride, int radix)
 {
-    const int nb = pass->nb;
+    const int nb = pass->nb_twiddles;
 
     for (int i = 0; i < nb; i++)
         for (int j = 0; j < stride; j++) {
-            const Complex *turn = pass->turn + i * (radix - 1);
+            const Complex *twiddle = pass->twiddle + i * (radix - 1);
             const MADLanes *in  = src + i * stride + j;
             MADLanes *out       = dst + i * stride * radix + j;
 
@@ -123,11 +123,11 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
                     re[k] = in[k * nb * stride].v[0][lane];
                     im[k] = in[k * nb * stride].v[1][lane];
                 }
-                transform_few(re, im, pass->root, radix);
+                small_dft(re, im, pass->roots, radix);
                 out->v[0][lane] = re[0];
                 out->v[1][lane] = im[0];
                 for (int k = 1; k < radix; k++) {
-                    const Complex w = turn[k - 1];
+                    const Complex w = twiddle[k - 1];
 
                     out[k * stride].v[0][lane] = re[k] * w.re - im[k] * w.im;
                     out[k * stride].v[1][lane] = re[k] * w.im + im[k] * w.re;
@@ -158,11 +158,11 @@ static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], c
 }
 
 /// Multiply lines, and swap real and imaginary parts if asked to.
-static av_always_inline void multiply(MADLanes *dst, const MADLanes *src, const Complex *factor,
-                                      int n, int swap)
+static av_always_inline void multiply_lines(MADLanes *dst, const MADLanes *src,
+                                            const Complex *factors, int n, int swap)
 {
     for (int i = 0; i < n; i++) {
-        const Complex f = factor[i];
+        const Complex f = factors[i];
 
         for (int lane = 0; lane < MAD_LANES; lane++) {
             const float re = src[i].v[0][lane], im = src[i].v[1][lane];
@@ -180,17 +180,17 @@ MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MAD
     if (!t->chirp)
         return run_passes(t, scratch, src);
     // a convolution with a chirp, by transforms of a longer length (Bluestein), there and back
-    multiply(line, src, t->chirp, t->length, 1);
+    multiply_lines(line, src, t->chirp, t->length, 1);
     memset(line + t->length, 0, (t->size - t->length) * sizeof(*line));
     line = run_passes(t, scratch, line);
-    multiply(line, line, t->factor, t->size, 1);
+    multiply_lines(line, line, t->chirp_filter, t->size, 1);
     line = run_passes(t, scratch, line);
-    multiply(line, line, t->chirp, t->length, 0);
+    multiply_lines(line, line, t->chirp, t->length, 0);
     return line;
 }
 
 /// e^(-2 pi i k / n)
-static Complex root_of_1(int64_t k, int64_t n)
+static Complex root_of_unity(int64_t k, int64_t n)
 {
     const double angle = 2 * M_PI * (k % n) / n;
 
@@ -208,7 +208,7 @@ static int next_radix(int n)
     return 0;
 }
 
-static int is_fast(int n)
+static int has_small_factors(int n)
 {
     for (int radix; n > 1; n /= radix)
         if (!(radix = next_radix(n)))
@@ -222,17 +222,17 @@ static int init_passes(MADTransform *t)
         Pass *pass      = &t->pass[t->nb_passes++];
         const int radix = next_radix(n);
 
-        pass->radix = radix;
-        pass->nb    = n / radix;
-        pass->turn  = av_malloc_array(pass->nb, (radix - 1) * sizeof(*pass->turn));
-        if (!pass->turn)
+        pass->radix       = radix;
+        pass->nb_twiddles = n / radix;
+        pass->twiddle     = av_malloc_array(pass->nb_twiddles, (radix - 1) * sizeof(*pass->twiddle));
+        if (!pass->twiddle)
             return AVERROR(ENOMEM);
-        for (int i = 0; i < pass->nb; i++)
+        for (int i = 0; i < pass->nb_twiddles; i++)
             for (int k = 1; k < radix; k++)
-                pass->turn[i * (radix - 1) + k - 1] = root_of_1((int64_t)i * k, n);
+                pass->twiddle[i * (radix - 1) + k - 1] = root_of_unity((int64_t)i * k, n);
         for (int k = 0; k < radix; k++)
-            pass->root[k] = root_of_1(k, radix);
-        n = pass->nb;
+            pass->roots[k] = root_of_unity(k, radix);
+        n = pass->nb_twiddles;
     }
     return 0;
 }
@@ -242,10 +242,10 @@ static int init_chirp(MADTransform *t)
     int ret;
 
     t->chirp  = av_malloc_array(t->length, sizeof(*t->chirp));
-    t->factor = av_malloc_array(t->size, sizeof(*t->factor));
-    if (!t->chirp || !t->factor)
+    t->chirp_filter = av_malloc_array(t->size, sizeof(*t->chirp_filter));
+    if (!t->chirp || !t->chirp_filter)
         return AVERROR(ENOMEM);
-    ret = ff_fft_chirp(t->length, t->size, (float (*)[2])t->chirp, (float (*)[2])t->factor);
+    ret = ff_fft_chirp(t->length, t->size, (float (*)[2])t->chirp, (float (*)[2])t->chirp_filter);
     for (int i = 0; ret >= 0 && i < t->length; i++)
         t->chirp[i].im = -t->chirp[i].im;
     return ret;
@@ -259,8 +259,8 @@ int ff_mad_tx_alloc(MADTransform **tp, int length)
     if (!t)
         return AVERROR(ENOMEM);
     t->length = t->size = length;
-    if (!is_fast(length))
-        for (t->size = 2 * length - 1; !is_fast(t->size);)
+    if (!has_small_factors(length))
+        for (t->size = 2 * length - 1; !has_small_factors(t->size);)
             t->size++;
     ret = init_passes(t);
     return ret < 0 || t->size == length ? ret : init_chirp(t);
@@ -276,8 +276,8 @@ void ff_mad_tx_free(MADTransform **t)
     if (!*t)
         return;
     for (int i = 0; i < (*t)->nb_passes; i++)
-        av_freep(&(*t)->pass[i].turn);
+        av_freep(&(*t)->pass[i].twiddle);
     av_freep(&(*t)->chirp);
-    av_freep(&(*t)->factor);
+    av_freep(&(*t)->chirp_filter);
     av_freep(t);
 }

@@ -50,13 +50,13 @@
 #define ALIGN 32
 
 /// Kernels that transform lines: rows, then columns.
-enum Lines {
+enum LineKernel {
     PLANE_ROWS,
     LIGHTNESS_ROWS,
     RESPONSE_ROWS,
     PLANE_COLUMNS,
     RESPONSE_COLUMNS,
-    NB_LINES
+    NB_LINE_KERNELS
 };
 
 typedef struct MADCUDAContext {
@@ -65,10 +65,10 @@ typedef struct MADCUDAContext {
     int output;                         ///< MADOutput
 
     CUfunction load_8, load_16, detect, detect_map, compare, pool, fill, appearance_map;
-    CUfunction lines[NB_LINES][FFT_NB_WAYS];
-    enum FFTWay row_way, column_way;
+    CUfunction line_kernels[NB_LINE_KERNELS][FFT_NB_METHODS];
+    enum FFTMethod row_method, column_method;
 
-    CUdeviceptr memory;                 ///< all of it
+    CUdeviceptr buffer;                 ///< all of it
     CUdeviceptr lightness[PAIR_NB];  ///< tables
     MADRange range[PAIR_NB];         ///< that they are for
     size_t appearance_size;
@@ -113,20 +113,20 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
  * @param nb        thread blocks, of FFT_LANES lines or pairs of lines each
  * @param nb_layers planes or responses
  */
-static int launch_lines(AVFilterContext *ctx, enum Lines kernel, int nb, int nb_layers)
+static int launch_line_kernel(AVFilterContext *ctx, enum LineKernel kernel, int nb, int nb_layers)
 {
     MADCUDAContext *s = ctx->priv;
-    const int is_column    = kernel >= PLANE_COLUMNS;
-    const FFTPlan *plan    = is_column ? &s->params.column_plan : &s->params.row_plan;
-    const enum FFTWay way  = is_column ? s->column_way : s->row_way;
-    const size_t shared    = way == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
+    const int is_column = kernel >= PLANE_COLUMNS;
+    const FFTPlan *plan = is_column ? &s->params.column_plan : &s->params.row_plan;
+    const enum FFTMethod method = is_column ? s->column_method : s->row_method;
+    const size_t shared = method == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
 
     s->params.nb_blocks = nb;
     s->params.nb_layers = nb_layers;
-    if (way == FFT_LARGE)
+    if (method == FFT_LARGE)
         nb = FFMIN(nb, FFT_SCRATCH_BLOCKS / nb_layers);
-    return ff_cuda_queue_launch(ctx, s->lines[kernel][way], nb, nb_layers, plan->threads, 1,
-                                shared, &s->params);
+    return ff_cuda_queue_launch(ctx, s->line_kernels[kernel][method], nb, nb_layers,
+                                plan->threads, 1, shared, &s->params);
 }
 
 /// The planes, their spectra, and the detection map.
@@ -138,9 +138,9 @@ static int launch_detection(AVFilterContext *ctx)
     int ret;
 
     if ((ret = launch_kernel(ctx, s->load, p->w, p->h, MAD_LOAD_W, MAD_LOAD_H)) < 0 ||
-        (ret = launch_lines(ctx, PLANE_ROWS,     nb_rows,    MAD_PLANES)) < 0 ||
-        (ret = launch_lines(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
-        (ret = launch_lines(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
+        (ret = launch_line_kernel(ctx, PLANE_ROWS,     nb_rows,    MAD_PLANES)) < 0 ||
+        (ret = launch_line_kernel(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
+        (ret = launch_line_kernel(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
         return ret;
     return launch_kernel(ctx, s->output == MAD_OUTPUT_DETECTION ? s->detect_map : s->detect,
                          p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
@@ -160,11 +160,11 @@ static int launch_appearance(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
-        const int nb_columns = DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped;
+        const int nb_columns = DIV_UP(p->w, FFT_LANES) - p->passband[p->scale].skipped;
 
-        for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters)
-            if ((ret = launch_lines(ctx, RESPONSE_COLUMNS, nb_columns, nb_responses)) < 0 ||
-                (ret = launch_lines(ctx, RESPONSE_ROWS,    nb_rows,    nb_responses)) < 0)
+        for (p->orientation = 0; p->orientation < MAD_ORIENTATIONS; p->orientation += p->nb_filters)
+            if ((ret = launch_line_kernel(ctx, RESPONSE_COLUMNS, nb_columns, nb_responses)) < 0 ||
+                (ret = launch_line_kernel(ctx, RESPONSE_ROWS,    nb_rows,    nb_responses)) < 0)
                 return ret;
         ret = launch_kernel(ctx, s->compare, p->nb_x, p->nb_y, MAD_BLOCKS_W, MAD_BLOCKS_H);
         if (ret < 0)
@@ -212,16 +212,16 @@ static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb
 }
 
 /// Lightness of the samples of one picture.
-static int upload_lightness(AVFilterContext *ctx, int image)
+static int upload_lightness(AVFilterContext *ctx, int input)
 {
     MADCUDAContext *s = ctx->priv;
-    const MADRange range = s->range[image];
-    const int nb = s->params.image[image].white + 1;
+    const MADRange range = s->range[input];
+    const int nb = s->params.input[input].white + 1;
     float *table = av_malloc_array(nb, sizeof(*table));
 
     for (int i = 0; table && i < nb; i++)
-        table[i] = ff_mad_lightness(ff_mad_value(range, range.black + i));
-    return upload(ctx, s->lightness[image], table, nb);
+        table[i] = ff_mad_lightness(ff_mad_full_range(range, range.black + i));
+    return upload(ctx, s->lightness[input], table, nb);
 }
 
 /// The filter of the lightness.
@@ -247,16 +247,16 @@ static int upload_polar(AVFilterContext *ctx)
 
     for (int r = 0; table && r <= p->h / 2; r++)
         for (int c = 0; c <= p->w / 2; c++) {
-            float *place = &table[2 * (r * p->half_pitch + c)];
+            float *polar = &table[2 * (r * p->half_pitch + c)];
             const double angle = fabs(ff_mad_angle(r, c, p->h, p->w));
 
-            place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
-            place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
+            polar[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
+            polar[1] = FFMIN(angle, MAD_FULL_TURN / 2 - angle);
         }
     return upload(ctx, p->polar, table, nb);
 }
 
-static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
+static int upload_fft_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
 {
     const size_t nb = ff_fft_table_size(plan);
     float *table = av_malloc_array(nb, 2 * sizeof(*table));
@@ -284,18 +284,18 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     p->norm       = 1. / ((double)width * height);
     p->nb_x       = DIV_UP(width  - border, MAD_STEP);
     p->nb_y       = DIV_UP(height - border, MAD_STEP);
-    for (p->double_x = p->nb_x; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_x - 1, width) < 2; )
-        p->double_x--;
-    for (p->double_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_y - 1, height) < 2; )
-        p->double_y--;
+    for (p->full_x = p->nb_x; mad_nb_sub_blocks(MAD_FIRST_CELL + p->full_x - 1, width) < 2; )
+        p->full_x--;
+    for (p->full_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->full_y - 1, height) < 2; )
+        p->full_y--;
     for (int i = 0; i < MAD_SCALES; i++) {
-        const int passed = ff_mad_passed(i, width), blocks = DIV_UP(passed, FFT_LANES);
+        const int nb_cols = ff_mad_passband_columns(i, width), blocks = DIV_UP(nb_cols, FFT_LANES);
 
         p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
                             ff_mad_radial_distance(0, 1, 1, height, width);
-        p->weight[i]      = ff_mad_weight(i);
-        p->passed[i]      = (MADCUDAPassed){
-            .blocks = blocks, .skipped = FFMAX((width - passed) / FFT_LANES - blocks, 0),
+        p->weight[i]      = ff_mad_scale_weight(i);
+        p->passband[i]    = (MADCUDAPassband){
+            .blocks = blocks, .skipped = FFMAX((width - nb_cols) / FFT_LANES - blocks, 0),
         };
     }
 
@@ -329,7 +329,7 @@ static int alloc_memory(AVFilterContext *ctx)
         { &p->appearance,              s->appearance_size },
         { &s->lightness[0],            sizeof(float) << depth },
         { &s->lightness[1],            sizeof(float) << depth },
-        { &p->first,                   PAIR_NB * sizeof(float) },
+        { &p->first_value,             PAIR_NB * sizeof(float) },
         { &p->partial,                 MAD_POOL_BLOCKS * sizeof(MADCUDAResult) },
         { &p->nb_done,                 sizeof(unsigned) },
         { &p->scratch,                 FFT_SCRATCH_BLOCKS * p->scratch_size * complex },
@@ -340,14 +340,14 @@ static int alloc_memory(AVFilterContext *ctx)
     for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
         size += FFALIGN(part[i].size, 256);
     // to all zeros, since padding is transformed, too
-    ret = ff_cuda_queue_alloc(ctx, &s->memory, size);
+    ret = ff_cuda_queue_alloc(ctx, &s->buffer, size);
     if (ret < 0)
         return ret;
     av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory.\n",
            p->w, p->h, size / 1048576.);
     for (int i = FF_ARRAY_ELEMS(part) - 1; i >= 0; i--) {
         size -= FFALIGN(part[i].size, 256);
-        *part[i].ptr = s->memory + size;
+        *part[i].ptr = s->buffer + size;
     }
     // the planes are not needed any more when the first response is made
     p->plane = p->response;
@@ -355,18 +355,18 @@ static int alloc_memory(AVFilterContext *ctx)
 }
 
 /// The kernels that transform lines in a way, of its module.
-#define LINES(way, suffix)                                                      \
-    { "mad_plane_rows" suffix,       OFFSET(lines[PLANE_ROWS][way])       },    \
-    { "mad_plane_columns" suffix,    OFFSET(lines[PLANE_COLUMNS][way])    },    \
-    { "mad_lightness_rows" suffix,   OFFSET(lines[LIGHTNESS_ROWS][way])   },    \
-    { "mad_response_columns" suffix, OFFSET(lines[RESPONSE_COLUMNS][way]) },    \
-    { "mad_response_rows" suffix,    OFFSET(lines[RESPONSE_ROWS][way])    }
+#define LINE_KERNELS(method, suffix)                                                      \
+    { "mad_plane_rows" suffix,       OFFSET(line_kernels[PLANE_ROWS][method])       },    \
+    { "mad_plane_columns" suffix,    OFFSET(line_kernels[PLANE_COLUMNS][method])    },    \
+    { "mad_lightness_rows" suffix,   OFFSET(line_kernels[LIGHTNESS_ROWS][method])   },    \
+    { "mad_response_columns" suffix, OFFSET(line_kernels[RESPONSE_COLUMNS][method]) },    \
+    { "mad_response_rows" suffix,    OFFSET(line_kernels[RESPONSE_ROWS][method])    }
 
-static const CUDAQueueKernel chirp_kernels[] = { LINES(FFT_CHIRP, "_chirp"), { NULL } };
-static const CUDAQueueKernel large_kernels[] = { LINES(FFT_LARGE, "_large"), { NULL } };
+static const CUDAQueueKernel chirp_kernels[] = { LINE_KERNELS(FFT_CHIRP, "_chirp"), { NULL } };
+static const CUDAQueueKernel large_kernels[] = { LINE_KERNELS(FFT_LARGE, "_large"), { NULL } };
 
 /// Load the kernels of a way, unless that was done.
-static int load_lines(AVFilterContext *ctx, enum FFTWay way)
+static int load_line_kernels(AVFilterContext *ctx, enum FFTMethod method)
 {
     static const CUDAQueueModule modules[] = {
         [FFT_CHIRP] = CUDA_QUEUE_MODULE(vf_mad_chirp_cuda, chirp_kernels),
@@ -374,46 +374,47 @@ static int load_lines(AVFilterContext *ctx, enum FFTWay way)
     };
     MADCUDAContext *s = ctx->priv;
 
-    return s->lines[PLANE_ROWS][way] ? 0 : ff_cuda_queue_load(ctx, &modules[way]);
+    return s->line_kernels[PLANE_ROWS][method] ? 0 : ff_cuda_queue_load(ctx, &modules[method]);
 }
 
 /// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which
 /// those from first to end - 1 are used.
-static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
+static int plan_fft(AVFilterContext *ctx, FFTPlan *plan, enum FFTMethod *method, int length,
                       int first, int end)
 {
     MADCUDAContext *s = ctx->priv;
 
-    for (*way = FFT_DIRECT; *way < FFT_LARGE; ++*way) {
-        int possible = ff_fft_plan(plan, length, *way), ret;
+    for (*method = FFT_DIRECT; *method < FFT_LARGE; ++*method) {
+        int possible = ff_fft_plan(plan, length, *method), ret;
 
         if (!possible)
             continue;
-        ret = load_lines(ctx, *way);
+        ret = load_line_kernels(ctx, *method);
         if (ret < 0)
             return ret;
         for (int i = first; i < end && possible; i++)
-            possible = ff_cuda_queue_allow_shared(ctx, s->lines[i][*way],
+            possible = ff_cuda_queue_allow_shared(ctx, s->line_kernels[i][*method],
                                                   ff_fft_memory_size(plan));
         if (possible)
             return 0;
     }
     ff_fft_plan(plan, length, FFT_LARGE);
-    return load_lines(ctx, FFT_LARGE);
+    return load_line_kernels(ctx, FFT_LARGE);
 }
 
-static int make_plans(AVFilterContext *ctx)
+static int init_fft_plans(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     int size = 0, ret;
 
-    if ((ret = plan_lines(ctx, &p->row_plan, &s->row_way, p->w, 0, PLANE_COLUMNS)) < 0 ||
-        (ret = plan_lines(ctx, &p->column_plan, &s->column_way, p->h, PLANE_COLUMNS, NB_LINES)) < 0)
+    if ((ret = plan_fft(ctx, &p->row_plan, &s->row_method, p->w, 0, PLANE_COLUMNS)) < 0 ||
+        (ret = plan_fft(ctx, &p->column_plan, &s->column_method, p->h, PLANE_COLUMNS,
+                        NB_LINE_KERNELS)) < 0)
         return ret;
-    if (s->row_way == FFT_LARGE)
+    if (s->row_method == FFT_LARGE)
         size = p->row_plan.size;
-    if (s->column_way == FFT_LARGE)
+    if (s->column_method == FFT_LARGE)
         size = FFMAX(size, p->column_plan.size);
     p->scratch_size = (int64_t)FFT_SCRATCH_BUFFERS * FFT_LANES * size;
     return 0;
@@ -428,12 +429,12 @@ static int prepare(AVFilterContext *ctx, int width, int height)
     if (width == s->params.w && height == s->params.h)
         return 0;
     set_size(ctx, width, height);
-    if ((ret = make_plans(ctx))          < 0 ||
-        (ret = alloc_memory(ctx))        < 0 ||
-        (ret = upload_csf(ctx))          < 0 ||
-        (ret = upload_polar(ctx))        < 0 ||
-        (ret = upload_roots(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
-        (ret = upload_roots(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
+    if ((ret = init_fft_plans(ctx)) < 0 ||
+        (ret = alloc_memory(ctx))   < 0 ||
+        (ret = upload_csf(ctx))     < 0 ||
+        (ret = upload_polar(ctx))   < 0 ||
+        (ret = upload_fft_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
+        (ret = upload_fft_table(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
         return ret;
     for (int i = 0; i < PAIR_NB; i++)
         s->range[i] = (MADRange){ 0 };
@@ -443,21 +444,21 @@ static int prepare(AVFilterContext *ctx, int width, int height)
 // ---- the filter ----
 
 /// Say where a picture is, and what its samples mean.
-static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
+static int set_input(AVFilterContext *ctx, int i, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc)
 {
-    MADCUDAContext *s   = ctx->priv;
-    MADCUDAImage *image = &s->params.image[i];
+    MADCUDAContext *s    = ctx->priv;
+    MADCUDAInput *input  = &s->params.input[i];
     const MADRange range = ff_mad_range(frame, desc);
-    const int is_new     = range.scale != s->range[i].scale;
+    const int range_changed = range.scale != s->range[i].scale;
 
-    image->src       = ff_cuda_queue_plane(frame, 0);
-    image->pitch     = frame->linesize[0];
-    image->black     = range.black;
-    image->white     = lrint(255 / range.scale);
-    image->lightness = s->lightness[i];
+    input->src       = ff_cuda_queue_plane(frame, 0);
+    input->pitch     = frame->linesize[0];
+    input->black     = range.black;
+    input->white     = lrint(255 / range.scale);
+    input->lightness = s->lightness[i];
     s->range[i]      = range;
-    return is_new ? upload_lightness(ctx, i) : 0;
+    return range_changed ? upload_lightness(ctx, i) : 0;
 }
 
 /// Allocate a black frame for the map, with the properties of the main input's frame.
@@ -506,18 +507,18 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     if (ret < 0)
         return ret;
     for (int i = 0; i < PAIR_NB; i++) {
-        ret = set_image(ctx, i, frames[i], desc);
+        ret = set_input(ctx, i, frames[i], desc);
         if (ret < 0)
             return ret;
     }
-    p->unit      = s->range[PAIR_REFERENCE].scale;
+    p->ref_step   = s->range[PAIR_REFERENCE].scale;
     for (int i = 0; i < PAIR_NB; i++)
-        p->image[i].scale = s->range[i].scale / p->unit;
-    p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
-    p->down      = desc->comp[0].shift;
-    p->mask      = (1 << desc->comp[0].depth) - 1;
-    p->result    = ff_cuda_queue_next_result(ctx);
-    s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
+        p->input[i].scale = s->range[i].scale / p->ref_step;
+    p->lmse_scale = p->ref_step * p->ref_step / (MAD_BLOCK * MAD_BLOCK);
+    p->shift      = desc->comp[0].shift;
+    p->mask       = (1 << desc->comp[0].depth) - 1;
+    p->result     = ff_cuda_queue_next_result(ctx);
+    s->load       = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
     return 1;
 }
 
@@ -535,7 +536,7 @@ static const CUDAQueueKernel kernels[] = {
     { "mad_fill",    OFFSET(fill)    },
     { "mad_detect_map",     OFFSET(detect_map)     },
     { "mad_appearance_map", OFFSET(appearance_map) },
-    LINES(FFT_DIRECT, ""),
+    LINE_KERNELS(FFT_DIRECT, ""),
     { NULL }
 };
 

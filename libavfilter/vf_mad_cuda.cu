@@ -56,22 +56,22 @@ static DEVICE_INLINE float square(float x)
 
 /// A sample less black, limited to the range; bits beyond the depth do not count.
 template<typename T>
-static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage &image,
+static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAInput &input,
                                      int x, int y)
 {
-    int v = ((const T *)(image.src + (int64_t)y * image.pitch))[x] >> p.down & p.mask;
+    int v = ((const T *)(input.src + (int64_t)y * input.pitch))[x] >> p.shift & p.mask;
 
-    v -= image.black;
+    v -= input.black;
     v  = v > 0 ? v : 0;
-    return v < image.white ? v : image.white;
+    return v < input.white ? v : input.white;
 }
 
 /// Write the value of a map at x, y; the range is that of the main picture.
-static DEVICE_INLINE void put_map(const MADCUDAParams &p, int x, int y, float value,
+static DEVICE_INLINE void write_map(const MADCUDAParams &p, int x, int y, float value,
                                   bool is_detection)
 {
-    const MADCUDAImage &image = p.image[PAIR_MAIN];
-    const int sample = (image.black + mad_map_sample(value, is_detection, image.white)) << p.down;
+    const MADCUDAInput &input = p.input[PAIR_MAIN];
+    const int sample = (input.black + mad_map_sample(value, is_detection, input.white)) << p.shift;
     uint8_t *row     = p.map + (int64_t)y * p.map_pitch;
 
     if (p.mask > 0xff)
@@ -81,7 +81,7 @@ static DEVICE_INLINE void put_map(const MADCUDAParams &p, int x, int y, float va
 }
 
 /// Moments of a cell, each fourth of whose samples are stride from the last.
-static DEVICE_INLINE MADMoments cell_of(const float4 *src, int stride)
+static DEVICE_INLINE MADMoments compute_cell(const float4 *src, int stride)
 {
     float v[MAD_CELL_SAMPLES];
 
@@ -110,21 +110,21 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
         return;
     UNROLL
     for (int n = 0; n < PAIR_NB; n++) {
-        const MADCUDAImage &image = p.image[n];
-        const int v       = load_sample<T>(p, image, x, y);
-        const float first = load_sample<T>(p, image, 0, 0) * image.scale;
+        const MADCUDAInput &input = p.input[n];
+        const int v       = load_sample<T>(p, input, x, y);
+        const float first = load_sample<T>(p, input, 0, 0) * input.scale;
 
         if (!x && !y)
-            p.first[n] = first;
-        plane_of(p, n)[i] = v * image.scale - first;
-        lightness[n]      = image.lightness[v];
+            p.first_value[n] = first;
+        plane_of(p, n)[i] = v * input.scale - first;
+        lightness[n]      = input.lightness[v];
     }
     plane_of(p, MAD_LIGHTNESS)[i]     = lightness[PAIR_REFERENCE];
     plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[PAIR_MAIN] - lightness[PAIR_REFERENCE];
 }
 
 /// Mean and 2nd moment of some cells.
-static DEVICE_INLINE MADMoments join_variances(const MADMoments *cell, int pitch, int w, int h)
+static DEVICE_INLINE MADMoments merge_variances(const MADMoments *cell, int pitch, int w, int h)
 {
     MADMoments m = { 0.f, 0.f, 0.f, 0.f };
 
@@ -146,7 +146,7 @@ static DEVICE_INLINE MADMoments join_variances(const MADMoments *cell, int pitch
 }
 
 /// Mean and moments of MAD_BLOCK_CELLS parts of so many samples each.
-static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
+static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
 {
     float4 m = { 0.f, 0.f, 0.f, 0.f };
 
@@ -176,27 +176,27 @@ static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float
 #define LMSE_H         (MAD_DETECT_H * MAD_STEP + MAD_BLOCK - 1)
 #define DETECT_THREADS (MAD_DETECT_W * MAD_DETECT_H)
 
-typedef struct Detect {
+typedef struct DetectShared {
     MADMoments reference[DETECT_CELLS_H][DETECT_CELLS_W];
     MADMoments error[DETECT_CELLS_H][DETECT_CELLS_W];
     float difference[LMSE_H][LMSE_W + 1];                   ///< squared
     float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< over MAD_BLOCK of them
-} Detect;
+} DetectShared;
 
 /// Sums of MAD_BLOCK values from each of the first MAD_STEP on.
 static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int stride)
 {
-    float v[MAD_STEP + MAD_BLOCK - 1], middle = 0.f;
+    float v[MAD_STEP + MAD_BLOCK - 1], common = 0.f;
 
     UNROLL
     for (int i = 0; i < MAD_STEP + MAD_BLOCK - 1; i++)
         v[i] = src[i * stride];
     UNROLL
     for (int i = MAD_STEP - 1; i < MAD_BLOCK; i++)
-        middle += v[i];
+        common += v[i];
     UNROLL
     for (int i = 0; i < MAD_STEP; i++) {
-        dst[i] = middle;
+        dst[i] = common;
         UNROLL
         for (int j = i; j < MAD_STEP - 1; j++)
             dst[i] += v[j];
@@ -207,7 +207,8 @@ static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int st
 }
 
 /// Cell moments of the filtered lightness for a tile.
-static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, int ty, int thread)
+static DEVICE_INLINE void load_cells(DetectShared &s, const MADCUDAParams &p,
+                                     int tx, int ty, int thread)
 {
     for (int i = thread; i < DETECT_CELLS_W * DETECT_CELLS_H; i += DETECT_THREADS) {
         const int cx = i % DETECT_CELLS_W, cy = i / DETECT_CELLS_W;
@@ -220,13 +221,13 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
                                 (int64_t)MAD_STEP * (ty + cy + MAD_FIRST_CELL) * p.pitch +
                                 MAD_STEP * (tx + cx + MAD_FIRST_CELL));
 
-            (n ? s.error : s.reference)[cy][cx] = cell_of(src, p.pitch / MAD_STEP);
+            (n ? s.error : s.reference)[cy][cx] = compute_cell(src, p.pitch / MAD_STEP);
         }
     }
 }
 
 /// Squared differences of the samples, those outside the tile's own reach as 0.
-static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
+static DEVICE_INLINE void load_differences(DetectShared &s, const MADCUDAParams &p,
                                            int tx, int ty, int thread)
 {
     const float *reference = plane_of(p, PAIR_REFERENCE), *distorted = plane_of(p, PAIR_MAIN);
@@ -238,18 +239,18 @@ static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
         const int64_t j = (int64_t)sy * p.pitch + sx;
 
         s.difference[y][x] = sx < p.w && sy < p.h
-                           ? square((distorted[j] + p.first[PAIR_MAIN]) -
-                                    (reference[j] + p.first[PAIR_REFERENCE])) : 0.f;
+                           ? square((distorted[j] + p.first_value[PAIR_MAIN]) -
+                                    (reference[j] + p.first_value[PAIR_REFERENCE])) : 0.f;
     }
 }
 
 /// Visibility of the error in a block.
-static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, int bx, int by)
+static DEVICE_INLINE float visibility(const DetectShared &s, const MADCUDAParams &p, int bx, int by)
 {
     const int x = threadIdx.x, y = threadIdx.y;
-    const MADMoments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
+    const MADMoments reference = merge_variances(&s.reference[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
-    const MADMoments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
+    const MADMoments error     = merge_variances(&s.error[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
     const float variance = error.m2 / (MAD_BLOCK_SAMPLES - 1);
     float masking = 0.f;
@@ -258,11 +259,11 @@ static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, i
     for (int dy = 0; dy < 2; dy++)
         UNROLL
         for (int dx = 0; dx < 2; dx++) {
-            const float m2 = join_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
+            const float m2 = merge_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
                                             SUB_CELLS, SUB_CELLS).m2;
 
-            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.double_x) &&
-                                                 (!dy || by < p.double_y)))
+            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.full_x) &&
+                                                 (!dy || by < p.full_y)))
                 masking = m2;
         }
     return mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), variance);
@@ -270,8 +271,8 @@ static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, i
 
 /// Sum over a block's first cell, as far as it is in the interior, whose map is written if MAP is set.
 template<bool MAP>
-static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, int bx, int by,
-                                       float visible)
+static DEVICE_INLINE float lmse_square(const DetectShared &s, const MADCUDAParams &p,
+                                       int bx, int by, float visible)
 {
     float sum = 0.f;
 
@@ -288,9 +289,9 @@ static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, 
 
             if (px >= p.w - MAD_BORDER_END || py >= p.h - MAD_BORDER_END)
                 continue;
-            sum += square(p.lmse_unit * lmse[y]);
+            sum += square(p.lmse_scale * lmse[y]);
             if (MAP)
-                put_map(p, px, py, visible * (p.lmse_unit * lmse[y]), true);
+                write_map(p, px, py, visible * (p.lmse_scale * lmse[y]), true);
         }
     }
     return sum;
@@ -300,7 +301,7 @@ static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, 
 template<bool MAP>
 static DEVICE_INLINE void detect(const MADCUDAParams &p)
 {
-    __shared__ Detect s;
+    __shared__ DetectShared s;
     const int tx = blockIdx.x * MAD_DETECT_W, ty = blockIdx.y * MAD_DETECT_H;
     const int bx = tx + threadIdx.x, by = ty + threadIdx.y;
     const int thread = threadIdx.y * MAD_DETECT_W + threadIdx.x;
@@ -322,7 +323,7 @@ static DEVICE_INLINE void detect(const MADCUDAParams &p)
 }
 
 /// Twice the place of a frequency from the centre, which in odd sizes is between two.
-static DEVICE_INLINE int twice_from_centre(int i, int size)
+static DEVICE_INLINE int twice_centred(int i, int size)
 {
     const int place = i + (size + 1) / 2;
 
@@ -333,9 +334,9 @@ static DEVICE_INLINE int twice_from_centre(int i, int size)
 static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
                                        float direction)
 {
-    const float d = mad_turn(angle, direction);
+    const float d = mad_angle_distance(angle, direction);
 
-    return p.norm * mad_gain(radial * radial + d * d);
+    return p.norm * mad_log_gabor_gain(radial * radial + d * d);
 }
 
 /// A column of a filtered spectrum, which is transformed to one of the response.
@@ -345,7 +346,7 @@ struct FilteredColumn {
     bool is_inside;             ///< the picture; else it is not stored
     int c;
     bool mirrored;              ///< the spectrum has one half, which the other one mirrors
-    const float2 *src, *place;  ///< the spectrum, and where its frequencies are for the filters
+    const float2 *src, *polar_column;  ///< the spectrum, and where its frequencies are for the filters
     float2 *dst;
     int half, last;             ///< row in the middle, and behind those that mirror each other
     float direction, offset, sign;
@@ -353,22 +354,22 @@ struct FilteredColumn {
     DEVICE_INLINE FilteredColumn(const MADCUDAParams &params, int column, int response)
         : p(params), is_inside(column < p.w), c(is_inside ? column : 0), mirrored(c > p.w / 2)
     {
-        const int x = twice_from_centre(c, p.w);
+        const int x = twice_centred(c, p.w);
 
         src       = spectrum_of(p, response % PAIR_NB) + (mirrored ? p.w - c : c);
-        place     = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
+        polar_column = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
         dst       = response_of(p, response) + c;
         half      = p.h / 2;
         last      = 2 * half;
-        direction = (p.filter + response / PAIR_NB) * (float)MAD_ANGLE_STEP;
-        offset    = x < 0 ? (float)(MAD_ANGLE_TURN / 2) : 0.f;
+        direction = (p.orientation + response / PAIR_NB) * (float)MAD_ANGLE_STEP;
+        offset    = x < 0 ? (float)(MAD_FULL_TURN / 2) : 0.f;
         sign      = x < 0 ? -1.f : 1.f;
     }
 
     DEVICE_INLINE float2 load(int r) const
     {
-        // half of the distance from the centre, as twice_from_centre() of the height is
-        const float2 polar = place[(r < half ? r : last - r) * p.half_pitch];
+        // half of the distance from the centre, as twice_centred() of the height is
+        const float2 polar = polar_column[(r < half ? r : last - r) * p.half_pitch];
         const float2 value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
         const float angle  = fused_add(sign, polar.y, offset);
         float gain = filter_gain(p, polar.x + p.radial_step[p.scale], r < half ? -angle : angle, direction);
@@ -473,16 +474,16 @@ struct SpectrumColumn {
  * Transform the rows of a plane, two at once; blockIdx.y is the plane. Its spectrum
  * has one half, which the other one mirrors.
  */
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int lane  = threadIdx.x % FFT_LANES, y = 2 * (block * FFT_LANES + lane);
     const float *plane = plane_of(p, blockIdx.y) + (int64_t)y * p.pitch;
     float2 *dst     = spectrum_of(p, blockIdx.y) + (int64_t)y * p.half_pitch;
-    float2 *values  = fft_lines_out<WAY>(memory, p.row_plan) + lane;
+    float2 *values  = fft_lines_output<METHOD>(memory, p.row_plan) + lane;
     PlaneRows rows  = { { y < p.h ? plane : NULL, y + 1 < p.h ? plane + p.pitch : NULL }, values };
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, rows);
     __syncthreads();
     for (int x = threadIdx.x / FFT_LANES; x <= p.w / 2; x += blockDim.x / FFT_LANES) {
         const float2 a = values[x * FFT_LANES], b = values[(x ? p.w - x : 0) * FFT_LANES];
@@ -495,7 +496,7 @@ static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int
 }
 
 /// Columns of the spectra; blockIdx.y is the plane. Lightness is filtered and transformed back.
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int c = block * FFT_LANES + threadIdx.x % FFT_LANES;
@@ -506,7 +507,7 @@ static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, 
 
 #pragma unroll 1
     for (int i = 0; i < 1 + is_lightness; i++) {
-        fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
+        fft_lines<METHOD>(memory, p.column_plan, (const float2 *)p.column_table, column);
         __syncthreads();
         column.gain = NULL;
         column.sign = 1.f;
@@ -514,7 +515,7 @@ static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, 
 }
 
 /// Rows of the filtered lightness; blockIdx.y is its plane.
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int y = 2 * (block * FFT_LANES + threadIdx.x % FFT_LANES);
@@ -525,41 +526,42 @@ static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory,
                           { y     < p.h ? dst + (int64_t)first  * p.pitch : NULL,
                             y + 1 < p.h ? dst + (int64_t)second * p.pitch : NULL }, p.w };
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, rows);
 }
 
 /**
  * Columns of the responses to nb_filters filters, out of both pictures' spectra;
  * blockIdx.y is the response.
  */
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memory, int block)
 {
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    const int first = block + (block < passed.blocks ? 0 : passed.skipped);
+    const MADCUDAPassband &passband = p.passband[p.scale];
+    const int first = block + (block < passband.blocks ? 0 : passband.skipped);
     FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
 
-    fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
+    fft_lines<METHOD>(memory, p.column_plan, (const float2 *)p.column_table, column);
 }
 
 /// Cells of the responses, by their rows; block is the row of cells, blockIdx.y the response.
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
     const int y = (block + MAD_FIRST_CELL) * MAD_STEP + threadIdx.x % FFT_LANES;
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    float *magnitude = (float *)fft_lines_out<WAY>(memory, p.row_plan);
+    const MADCUDAPassband &passband = p.passband[p.scale];
+    float *magnitude = (float *)fft_lines_output<METHOD>(memory, p.row_plan);
     MagnitudeRow row = { magnitude, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
-                         passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
+                         passband.blocks * FFT_LANES,
+                         (passband.blocks + passband.skipped) * FFT_LANES };
     float4 *cells = (float4 *)p.cells +
-                    (((int64_t)p.filter * PAIR_NB + blockIdx.y) * nb_y + block) * nb_x;
+                    (((int64_t)p.orientation * PAIR_NB + blockIdx.y) * nb_y + block) * nb_x;
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, row);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, row);
     __syncthreads();
     for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
         const float4 *src  = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
-        const MADMoments m = cell_of(src, 1);
+        const MADMoments m = compute_cell(src, 1);
 
         cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
     }
@@ -573,7 +575,7 @@ static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, 
  * @param w    number of columns of cells that there are
  * @param h    number of rows of cells that there are
  */
-static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
+static DEVICE_INLINE void merge_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
                                       int pitch, int w, int h)
 {
     const int y = threadIdx.y;
@@ -584,7 +586,7 @@ static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], co
         UNROLL
         for (int i = 0; i < MAD_BLOCK_CELLS; i++)
             part[i] = cell[(y + i < h ? y + i : h - 1) * pitch + x];
-        strip[y][x] = join_parts(part, MAD_CELL_SAMPLES);
+        strip[y][x] = merge_parts(part, MAD_CELL_SAMPLES);
     }
 }
 
@@ -655,7 +657,7 @@ __global__ void mad_appearance_map(MADCUDAParams p)
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
 
     if (x < p.w - border && y < p.h - border)
-        put_map(p, x + MAD_BORDER_BEGIN, y + MAD_BORDER_BEGIN,
+        write_map(p, x + MAD_BORDER_BEGIN, y + MAD_BORDER_BEGIN,
                 p.appearance[y / MAD_STEP * p.nb_x + x / MAD_STEP], false);
 }
 
@@ -663,7 +665,7 @@ __global__ void mad_appearance_map(MADCUDAParams p)
 
 /// Kernels that transform lines: a thread block takes FFT_LANES of them, in scratch memory several times.
 #ifdef MAD_LARGE
-#define LINES_KERNEL(name)                                                                  \
+#define LINE_KERNEL(name)                                                                \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
 {                                                                                           \
     float2 *scratch = (float2 *)p.scratch + p.scratch_size *                                \
@@ -673,25 +675,25 @@ __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDA
         name<FFT_LARGE>(p, scratch, i);                                                     \
 }
 #else
-#define LINES_KERNEL_BY(way, kernel, name)                                                  \
+#define LINE_KERNEL_BY(method, kernel, name)                                                  \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) kernel(MADCUDAParams p)               \
 {                                                                                           \
     DYNAMIC_SHARED(float2, shared);                                                         \
                                                                                             \
-    name<way>(p, shared, blockIdx.x);                                                       \
+    name<method>(p, shared, blockIdx.x);                                                       \
 }
 #ifdef MAD_CHIRP
-#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_CHIRP, mad_##name##_chirp, name)
+#define LINE_KERNEL(name) LINE_KERNEL_BY(FFT_CHIRP, mad_##name##_chirp, name)
 #else
-#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_DIRECT, mad_##name, name)
+#define LINE_KERNEL(name) LINE_KERNEL_BY(FFT_DIRECT, mad_##name, name)
 #endif
 #endif
 
-LINES_KERNEL(plane_rows)
-LINES_KERNEL(plane_columns)
-LINES_KERNEL(lightness_rows)
-LINES_KERNEL(response_columns)
-LINES_KERNEL(response_rows)
+LINE_KERNEL(plane_rows)
+LINE_KERNEL(plane_columns)
+LINE_KERNEL(lightness_rows)
+LINE_KERNEL(response_columns)
+LINE_KERNEL(response_rows)
 
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
@@ -707,19 +709,19 @@ mad_compare(MADCUDAParams p)
     float sum = 0.f;
 
     for (int i = 0; i < MAD_ORIENTATIONS * PAIR_NB; i++, cell += (int64_t)nb_y * nb_x)
-        join_strips(strip[i / PAIR_NB][i % PAIR_NB], cell, nb_x, nb_x - first_x, nb_y - first_y);
+        merge_strips(strip[i / PAIR_NB][i % PAIR_NB], cell, nb_x, nb_x - first_x, nb_y - first_y);
     __syncthreads();
     for (int o = 0; o < MAD_ORIENTATIONS; o++) {
-        float of[PAIR_NB][3];
+        float stats[PAIR_NB][3];
 
         UNROLL
         for (int n = 0; n < PAIR_NB; n++) {
-            const float4 m = join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
+            const float4 m = merge_parts(&strip[o][n][threadIdx.y][threadIdx.x],
                                         MAD_BLOCK_CELLS * MAD_CELL_SAMPLES);
 
-            mad_describe(of[n], m.y, m.z, m.w);
+            mad_std_skew_kurt(stats[n], m.y, m.z, m.w);
         }
-        sum += mad_difference(of[0], of[1], p.unit);
+        sum += mad_stat_diff(stats[0], stats[1], p.ref_step);
     }
     if (bx < p.nb_x && by < p.nb_y)
         p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;

@@ -57,20 +57,20 @@ typedef struct MADCUDAResult {
     double hi, lo;
 } MADCUDAResult;
 
-typedef struct MADCUDAImage {
+typedef struct MADCUDAInput {
     DEVICE_PTR(const uint8_t) src;      ///< luma
     int pitch;                              ///< of src, in bytes
     int black, white;                       ///< least sample, and how much larger the largest is
     float scale;                            ///< to steps of the reference's samples
     DEVICE_PTR(const float) lightness;  ///< of samples less black
-} MADCUDAImage;
+} MADCUDAInput;
 
 /// Columns of frequencies in which the filters of a scale are not about 0, FFT_LANES in
 /// a block.
-typedef struct MADCUDAPassed {
+typedef struct MADCUDAPassband {
     int blocks;                             ///< from the first on
     int skipped;                            ///< blocks behind those that are not
-} MADCUDAPassed;
+} MADCUDAPassband;
 
 /// Samples to fill, as words of 16 bits.
 typedef struct MADCUDAFill {
@@ -80,14 +80,14 @@ typedef struct MADCUDAFill {
 } MADCUDAFill;
 
 typedef struct MADCUDAParams {
-    MADCUDAImage image[PAIR_NB];
-    int down;                               ///< right shift from src to a sample
+    MADCUDAInput input[PAIR_NB];
+    int shift;                               ///< right shift from src to a sample
     int mask;                               ///< bits of a sample
     DEVICE_PTR(uint8_t) map;            ///< luma of the output frame, if it shows a map
     int map_pitch;                          ///< in bytes
     int w, h;                               ///< of the pictures
 
-    DEVICE_PTR(float) first;            ///< sample of each picture, which is subtracted from all
+    DEVICE_PTR(float) first_value;           ///< sample of each picture, which is subtracted from all
     /// [MAD_PLANES][h][pitch] samples
     DEVICE_PTR(float) plane;
     /// [MAD_PLANES][h][half_pitch] their transforms, complex
@@ -100,16 +100,16 @@ typedef struct MADCUDAParams {
     DEVICE_PTR(const float) polar;
 
     int nb_x, nb_y;                         ///< blocks of the interior
-    int double_x, double_y;                 ///< of these, ones with two sub-blocks along an axis
-    float lmse_unit;                        ///< of a sum of squared steps over a block
+    int full_x, full_y;                 ///< of these, ones with two sub-blocks along an axis
+    float lmse_scale;                        ///< of a sum of squared steps over a block
 
     int scale;
     float radial_step[MAD_SCALES];          ///< radial distance from scale 0
     float weight[MAD_SCALES];               ///< in the appearance map
-    MADCUDAPassed passed[MAD_SCALES];
+    MADCUDAPassband passband[MAD_SCALES];
     float norm;                             ///< of the transforms
-    float unit;                             ///< a step of the reference's samples, of 0..255
-    int filter;                             ///< orientation of the first filter
+    float ref_step;                            ///< a step of the reference's samples, of 0..255
+    int orientation;                            ///< orientation of the first filter
     int nb_filters;                         ///< that are worked on at once
     FFTPlan column_plan, row_plan;
     DEVICE_PTR(const float) column_table;

@@ -34,7 +34,7 @@
 /// Lines that a thread block transforms side by side.
 #define FFT_LANES 4
 /// Values that a thread has in registers.
-#define FFT_EACH 16
+#define FFT_VALUES_PER_THREAD 16
 #define FFT_MAX_STAGES 6
 /// Largest radix in scratch memory, see fft.cuh.
 #define FFT_LARGE_RADIX 9
@@ -45,11 +45,11 @@
 #define FFT_SCRATCH_BUFFERS 3
 
 /// Ways to transform, the fastest first.
-enum FFTWay {
+enum FFTMethod {
     FFT_DIRECT,                         ///< in shared memory
     FFT_CHIRP,                          ///< in shared memory, by a chirp
     FFT_LARGE,                          ///< in scratch memory, by a chirp if it must be
-    FFT_NB_WAYS
+    FFT_NB_METHODS
 };
 
 typedef struct FFTPlan {
@@ -57,7 +57,7 @@ typedef struct FFTPlan {
     int size;                           ///< of the transforms: the length, or more for a chirp
     int nb_stages;
     int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15, 16: factors of size
-    unsigned inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before, rounded up
+    unsigned stride_inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before, rounded up
     int threads;                        ///< of a thread block
 } FFTPlan;
 
@@ -66,7 +66,7 @@ typedef struct FFTPlan {
  *
  * @return 1, or 0 if this way does not fit; FFT_LARGE always fits
  */
-int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way);
+int ff_fft_plan(FFTPlan *plan, int length, enum FFTMethod method);
 
 /// Bytes of shared memory, or of one buffer of scratch memory, that a thread block needs.
 static inline size_t ff_fft_memory_size(const FFTPlan *plan)

@@ -34,7 +34,7 @@
 #define MAX_SIZE   (4 * MAX_LENGTH)
 
 /// The error of a lane's transform, relative, by sums of squares.
-static double error_of(const MADLanes *got, const MADLanes *value, int length, int lane)
+static double relative_error(const MADLanes *got, const MADLanes *value, int length, int lane)
 {
     double error = 0, power = 0;
 
@@ -66,7 +66,7 @@ static int check(int length, AVLFG *rng)
     for (int i = 0; i < length; i++)
         for (int j = 0; j < 2 * MAD_LANES; j++)
             value[i].v[j / MAD_LANES][j % MAD_LANES] = av_lfg_get(rng) / 4294967296. - .5;
-    error = error_of(ff_mad_tx(t, scratch, value), value, length, length % MAD_LANES);
+    error = relative_error(ff_mad_tx(t, scratch, value), value, length, length % MAD_LANES);
     ff_mad_tx_free(&t);
     if (!(error < 5e-7))            // a nan is an error, too
         printf("length %d: off by %g\n", length, error);
