@@ -157,7 +157,7 @@ static double coded_number(const AVFrame *frame, const char *key)
  * @return the name of the frame's codec if no model knows it, else NULL
  */
 static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
-                                  const LumaFrame *luma, int shown_height)
+                                  const LumaFormat *luma, int shown_height)
 {
     static const struct {
         const char *name;
@@ -224,7 +224,7 @@ int ff_bliinds_describe(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame *d
     const char *unknown;
 
     dst->n    = n;
-    dst->luma = luma_frame(frame);
+    dst->luma = luma_format(frame);
     dst->is_scored  = is_chosen(n, s->n_subsample);
     dst->has_before = n == s->next && dst->luma.width == s->next_width &&
                       dst->luma.height == s->next_height;
@@ -301,7 +301,7 @@ static void motion_features(double dst[2], const BLIINDSFrame *f, const BLIINDSL
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *f,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    const LumaFrame *luma = &f->luma;
+    const LumaFormat *luma = &f->luma;
     const int nb_clear = bliinds_nb_clear(bliinds_nb_blocks(luma->width)) *
                          bliinds_nb_clear(bliinds_nb_blocks(luma->height));
     double *phase = dst + BLIINDS_FEATURE_PHASE, clear[7];

@@ -113,7 +113,7 @@ typedef struct BLIINDSPrediction {
 /// What is known of a frame before its samples are looked at.
 typedef struct BLIINDSFrame {
     uint64_t n;                         ///< number, from 0
-    LumaFrame luma;
+    LumaFormat luma;
     int is_scored;                      ///< 0: only the next frame needs it, for its motion
     int has_before;                     ///< its motion from the frame before is known
     double coded[BLIINDS_NB_CODED];     ///< the coded features

@@ -107,7 +107,7 @@ static int check_conversion(AVFilterContext *ctx, int i)
 }
 
 /// Check the size of the picture of an input; that of the reference against the last main one.
-static int check_picture(AVFilterContext *ctx, int i, int width, int height)
+static int check_picture_size(AVFilterContext *ctx, int i, int width, int height)
 {
     LumaInputs *s = ctx->priv;
 
@@ -160,7 +160,7 @@ int ff_luma_config(AVFilterLink *inlink)
             .sw_format = frames ? ((AVHWFramesContext *)frames->data)->sw_format : link->format,
             .transfer  = AVCOL_TRC_UNSPECIFIED,
         };
-        if ((ret = check_picture(ctx, i, link->w, link->h)) < 0 ||
+        if ((ret = check_picture_size(ctx, i, link->w, link->h)) < 0 ||
             (ret = check_conversion(ctx, i)) < 0)
             return ret;
     }
@@ -176,7 +176,7 @@ int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame)
     const LumaInput *in = &((const LumaInputs *)ctx->priv)->input[i];
     const enum AVPixelFormat format = luma_sw_format(frame);
 
-    if (luma_fits(in, frame))
+    if (luma_matches_input(in, frame))
         return 0;
     av_log(ctx, AV_LOG_ERROR, "The %s has changed from %dx%d %s to %dx%d %s: insert %s=%d:%d "
            "before this filter.\n", input_name(ctx, i), in->width, in->height,
@@ -190,7 +190,7 @@ static int is_hdr(enum AVColorTransferCharacteristic transfer)
     return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
 }
 
-static const char *color_name(const LumaInput *in, int by_transfer)
+static const char *color_value_name(const LumaInput *in, int by_transfer)
 {
     return by_transfer ? av_color_transfer_name(in->transfer) :
            in->range == AVCOL_RANGE_MPEG ? "limited" : "full";
@@ -210,14 +210,14 @@ static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const c
                             wanted->transfer != AVCOL_TRC_UNSPECIFIED &&
                             (is_hdr(in->transfer) || is_hdr(wanted->transfer));
     const char *option = by_transfer ? "transfer" : "range";
-    const char *value  = color_name(wanted, by_transfer);
+    const char *value  = color_value_name(wanted, by_transfer);
 
     if (!by_transfer && (any_range || in->range == wanted->range ||
                          wanted->range == AVCOL_RANGE_UNSPECIFIED))
         return 0;
     av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, %s %s: insert scale=out_%s=%s,format=%s "
            "before it%s, or setparams=%s=%s if only its tag is wrong.\n", option,
-           input_name(ctx, i), color_name(in, by_transfer), wanted_by, value, option, value,
+           input_name(ctx, i), color_value_name(in, by_transfer), wanted_by, value, option, value,
            av_get_pix_fmt_name(wanted->sw_format),
            in->format == AV_PIX_FMT_CUDA ? " and its hwupload" : "",
            by_transfer ? "color_trc" : option, value);
@@ -227,28 +227,28 @@ static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const c
 int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
 {
     LumaInputs *s = ctx->priv;
-    LumaInput *in = &s->input[i], now = *in;
+    LumaInput *in = &s->input[i], current = *in;
     int ret;
 
-    now.range = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format)) ? AVCOL_RANGE_MPEG
+    current.range = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format)) ? AVCOL_RANGE_MPEG
                                                                            : AVCOL_RANGE_JPEG;
     if (frame->color_trc != AVCOL_TRC_UNSPECIFIED)
-        now.transfer = frame->color_trc;
+        current.transfer = frame->color_trc;
     if ((ret = ff_luma_check_size(ctx, i, frame)) < 0 ||
-        (ret = check_picture(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
-        (ret = check_color(ctx, i, &now, "until now", in, 0)) < 0)
+        (ret = check_picture_size(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
+        (ret = check_color(ctx, i, &current, "until now", in, 0)) < 0)
         return ret;
-    if (is_hdr(now.transfer) && !s->hdr_warned++)
+    if (is_hdr(current.transfer) && !s->hdr_warned++)
         av_log(ctx, AV_LOG_WARNING, "HDR is not supported: frames with the transfer "
                "characteristics %s are scored as if they were SDR.\n",
-               av_color_transfer_name(now.transfer));
-    *in = now;
-    return i ? check_color(ctx, 0, &s->input[0], "the reference's", in, s->mixes_ranges) : 0;
+               av_color_transfer_name(current.transfer));
+    *in = current;
+    return i ? check_color(ctx, 0, &s->input[0], "the reference's", in, s->allow_mixed_ranges) : 0;
 }
 
 // ---- RGB ----
 
-AVFrame *ff_luma_of_rgb(const AVFrame *frame)
+AVFrame *ff_luma_from_rgb(const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
     AVFrame *gray;

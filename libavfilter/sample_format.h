@@ -39,12 +39,12 @@
 #define LUMA_MAX_SIZE 16384
 
 /// The luma of a frame.
-typedef struct LumaFrame {
+typedef struct LumaFormat {
     int width, height;      ///< of the picture
     int depth;              ///< bits of a sample
     int shift;              ///< left shift of a sample in its 16 bits
     int black;              ///< value of black
-} LumaFrame;
+} LumaFormat;
 
 /// Whether a format has integers of 8 to 16 bits, with luma, or red, in a plane of its own.
 static inline int luma_is_planar(const AVPixFmtDescriptor *desc)
@@ -65,7 +65,7 @@ static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
     return luma_is_planar(desc) && !(desc->flags & AV_PIX_FMT_FLAG_RGB);
 }
 
-/// Whether a format is RGB that is converted to luma by ff_luma_of_rgb().
+/// Whether a format is RGB that is converted to luma by ff_luma_from_rgb().
 static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
 {
     const enum AVPixelFormat format = av_pix_fmt_desc_get_id(desc);
@@ -74,7 +74,7 @@ static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
 }
 
 /// Whether a filter that measures luma alone accepts a format; the chroma may have any layout.
-static inline int luma_is_readable(const AVPixFmtDescriptor *desc)
+static inline int luma_or_rgb_is_supported(const AVPixFmtDescriptor *desc)
 {
     return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) || luma_is_rgb(desc);
 }
@@ -114,12 +114,12 @@ static inline int luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor
 }
 
 /// Describe a frame, in memory or on a GPU.
-static inline LumaFrame luma_frame(const AVFrame *frame)
+static inline LumaFormat luma_format(const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
     const AVComponentDescriptor *luma = &desc->comp[0];
 
-    return (LumaFrame){
+    return (LumaFormat){
         .width   = picture_width(frame),
         .height  = picture_height(frame),
         .depth   = luma->depth,
@@ -143,7 +143,7 @@ typedef struct LumaInputs {
     LumaInput input[2];
     // set by the filter in init()
     int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether a format is accepted; NULL for CUDA
-    int mixes_ranges;                   ///< whether each input is read by its own range
+    int allow_mixed_ranges;                   ///< whether each input is read by its own range
     int min_size;                       ///< minimum width and height; 0 if any size is accepted
 
     int width, height;                  ///< size of the last picture
@@ -168,7 +168,7 @@ int ff_luma_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cf
 int ff_luma_config(AVFilterLink *inlink);
 
 /// Whether a frame has the configured size and format of an input.
-static inline int luma_fits(const LumaInput *in, const AVFrame *frame)
+static inline int luma_matches_input(const LumaInput *in, const AVFrame *frame)
 {
     return frame->width == in->width && frame->height == in->height &&
            frame->format == in->format && luma_sw_format(frame) == in->sw_format;
@@ -197,6 +197,6 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
  *
  * @return a new frame, or a reference to the given one if it is not RGB; NULL without memory
  */
-AVFrame *ff_luma_of_rgb(const AVFrame *frame);
+AVFrame *ff_luma_from_rgb(const AVFrame *frame);
 
 #endif /* AVFILTER_SAMPLE_FORMAT_H */

@@ -102,7 +102,7 @@ AVFILTER_DEFINE_CLASS(bliinds);
 /// Row y of level 1, padded: [0] is the sample before the first.
 static const int32_t *first_row(const BLIINDSCPUContext *s, const Rows *rows, int y)
 {
-    const LumaFrame *luma = &s->f->luma;
+    const LumaFormat *luma = &s->f->luma;
     int32_t *dst = rows->memory[(y + 3) % 3];
 
     if (y < 0 || y >= s->height)
@@ -223,7 +223,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame 
     BLIINDSCPUContext *s = ctx->priv;
     const int nb_jobs = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    AVFrame *luma = ff_luma_of_rgb(frame);
+    AVFrame *luma = ff_luma_from_rgb(frame);
 
     if (!luma)
         return AVERROR(ENOMEM);
@@ -347,7 +347,7 @@ static av_cold int init(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
-    s->inputs.is_wanted = luma_is_readable;
+    s->inputs.is_wanted = luma_or_rgb_is_supported;
     s->inputs.min_size  = BLIINDS_MIN_SIZE;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);

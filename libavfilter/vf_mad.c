@@ -621,8 +621,8 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     MADContext *s = ctx->priv;
     double sum[2] = { 0 };
     AVFrame *luma[PAIR_NB] = {
-        [PAIR_MAIN]      = ff_luma_of_rgb(main),
-        [PAIR_REFERENCE] = ff_luma_of_rgb(reference),
+        [PAIR_MAIN]      = ff_luma_from_rgb(main),
+        [PAIR_REFERENCE] = ff_luma_from_rgb(reference),
     };
     int ret = luma[0] && luma[1] ? 0 : AVERROR(ENOMEM);
 
@@ -837,8 +837,8 @@ static av_cold int init(AVFilterContext *ctx)
     MADContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    s->inputs.is_wanted    = luma_is_readable;
-    s->inputs.mixes_ranges = 1;
+    s->inputs.is_wanted    = luma_or_rgb_is_supported;
+    s->inputs.allow_mixed_ranges = 1;
     s->inputs.min_size     = MAD_MIN_SIZE;
     s->sync.output      = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->nb_frames);

@@ -556,7 +556,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.queue.inputs.min_size     = MAD_MIN_SIZE;
-    s->pair.queue.inputs.mixes_ranges = 1;
+    s->pair.queue.inputs.allow_mixed_ranges = 1;
     s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
