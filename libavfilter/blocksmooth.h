@@ -50,7 +50,7 @@
 #include "shared_arith.h"
 
 #define BLOCKSMOOTH_TAPS   6    ///< samples across an edge
-#define BLOCKSMOOTH_BEFORE 3    ///< of these, before it
+#define BLOCKSMOOTH_TAPS_BEFORE 3    ///< of these, before it
 
 /// Edges that are smoothed are multiples of the block size, which is one of these.
 #define BLOCKSMOOTH_MIN_BLOCK 8
@@ -74,7 +74,7 @@ typedef struct BlockSmoothComponent {
     int width, height;          ///< in samples
     int is_smoothed;            ///< whether the option planes selects the component
     int block;                  ///< size of blocks, a power of two
-    int is_deep;                ///< whether samples have 16 bits
+    int is_16bit;                ///< whether samples have 16 bits
     int shift;                  ///< left shift of values in their samples
     BlockSmoothLimits limits;
 } BlockSmoothComponent;
@@ -94,7 +94,7 @@ SHARED_INLINE uint8_t *blocksmooth_sample(const BlockSmoothComponent *c, int x, 
 /// Whether there is an edge before sample at of a line of n samples, with room to smooth it.
 SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
 {
-    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
+    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_TAPS_BEFORE <= n;
 }
 
 SHARED_INLINE int blocksmooth_clip(int value, int max)
@@ -135,14 +135,14 @@ SHARED_INLINE void blocksmooth_line(uint8_t *p, ptrdiff_t step, const BlockSmoot
 {
     int v[BLOCKSMOOTH_TAPS];
 
-    p -= BLOCKSMOOTH_BEFORE * step;
+    p -= BLOCKSMOOTH_TAPS_BEFORE * step;
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
-        v[i] = (c->is_deep ? *(const uint16_t *)(p + i * step) : p[i * step]) >> c->shift;
+        v[i] = (c->is_16bit ? *(const uint16_t *)(p + i * step) : p[i * step]) >> c->shift;
     blocksmooth_edge(v, &c->limits);
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        if (c->is_deep)
+        if (c->is_16bit)
             *(uint16_t *)(p + i * step) = v[i] << c->shift;
         else
             p[i * step] = v[i];
@@ -190,7 +190,7 @@ static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOption
         .height      = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0),
         .is_smoothed = opt->planes >> plane & 1,
         .block       = opt->block,
-        .is_deep     = comp->depth > 8,
+        .is_16bit     = comp->depth > 8,
         .shift       = comp->shift,
         .limits      = blocksmooth_limits(opt->qf, comp->depth),
     };

@@ -53,7 +53,7 @@ blocksmooth(BlockSmoothCUDAParams p)
         const uint8_t *src = blocksmooth_sample(&p.src, x, i);
         uint8_t *dst       = blocksmooth_sample(&c, x, i);
 
-        if (c.is_deep)
+        if (c.is_16bit)
             *(uint16_t *)dst = *(const uint16_t *)src;
         else
             *dst = *src;

@@ -142,9 +142,10 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
         SSIMCUDAPlane *plane = &params->plane[i];
 
         // rows of more than 8 bits are added up in order
-        plane->chunks = sample_size > 1 ? 1 : DIV_UP(plane->bw - 1, nb_warps * SSIM_WINDOWS);
-        plane->first  = s->nb_thread_blocks;
-        s->nb_thread_blocks += plane->chunks * DIV_UP(plane->bh - 1, SSIM_STRIP);
+        plane->nb_chunks   = sample_size > 1 ? 1 :
+                             DIV_UP(plane->bw - 1, nb_warps * SSIM_WARP_WINDOWS);
+        plane->first_block = s->nb_thread_blocks;
+        s->nb_thread_blocks += plane->nb_chunks * DIV_UP(plane->bh - 1, SSIM_STRIP_ROWS);
     }
     s->nb_threads = nb_warps * 32;
     s->ssim       = sample_size > 1 ? s->ssim_16 : s->ssim_8;

@@ -24,11 +24,11 @@
  * launch; blockIdx.y is the pair.
  *
  * A window is 8x8 samples, two by two blocks of 4x4, and windows begin at every
- * block. A thread block takes a strip of SSIM_STRIP rows of windows of one
- * plane. A thread has the blocks of one column, SSIM_STRIP + 1 of them, of one
+ * block. A thread block takes a strip of SSIM_STRIP_ROWS rows of windows of one
+ * plane. A thread has the blocks of one column, SSIM_STRIP_ROWS + 1 of them, of one
  * component or of the two that are interleaved. It sums each block, each two
  * that lie on each other, and adds the same of the next lane: a warp has
- * SSIM_WINDOWS windows in a row.
+ * SSIM_WARP_WINDOWS windows in a row.
  *
  * A sum over windows of 8-bit samples is one of fixed point numbers, exact and
  * in any order. FFmpeg's ssim adds up a row of more than 8 bits in single
@@ -41,9 +41,9 @@
 #define BLOCK 4
 
 /// Integers for sums over a block, and over a window with their products.
-template<typename T> struct Integer;
-template<> struct Integer<uint8_t>  { typedef uint32_t sum; typedef int32_t window; };
-template<> struct Integer<uint16_t> { typedef uint64_t sum; typedef int64_t window; };
+template<typename T> struct Accumulator;
+template<> struct Accumulator<uint8_t>  { typedef uint32_t sum; typedef int32_t window; };
+template<> struct Accumulator<uint16_t> { typedef uint64_t sum; typedef int64_t window; };
 
 template<typename T> struct Warps;
 template<> struct Warps<uint8_t>  { enum { NB = SSIM_WARPS_8 }; };
@@ -56,7 +56,7 @@ template<typename T> struct Shared {
 template<> struct Shared<uint16_t> {
     uint64_t warp_sum[Warps<uint16_t>::NB][2];
     /// values of the windows, by channel; 0 beyond the last
-    float row[2 * SSIM_STRIP][Warps<uint16_t>::NB * SSIM_WINDOWS] __align__(16);
+    float row[2 * SSIM_STRIP_ROWS][Warps<uint16_t>::NB * SSIM_WARP_WINDOWS] __align__(16);
 };
 
 /// Sums over the samples of a block or a window.
@@ -66,7 +66,7 @@ template<typename S> struct Sums {
 };
 
 /// Two planes at a place.
-struct Source {
+struct PlanePair {
     const uint8_t *main, *ref;
     int main_pitch, ref_pitch;
 };
@@ -106,10 +106,10 @@ static DEVICE_INLINE uint32_t value(const Words<N> &word, int i, int shift)
 
 /// Sums over the blocks of all channels at a place.
 template<typename T, int C, bool ALIGNED>
-static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
-                                     const Source &src, int shift)
+static DEVICE_INLINE void sum_blocks(Sums<typename Accumulator<T>::sum> (&dst)[C],
+                                     const PlanePair &src, int shift)
 {
-    typedef typename Integer<T>::sum S;
+    typedef typename Accumulator<T>::sum S;
     const int nb_at_once = ALIGNED ? BLOCK : 1, nb_words = C * sizeof(T);
 
 #pragma unroll
@@ -150,7 +150,7 @@ static DEVICE_INLINE Sums<S> add(const Sums<S> &a, const Sums<S> &b)
 
 /// With those of the next lane.
 template<typename S>
-static DEVICE_INLINE Sums<S> add_next(Sums<S> a)
+static DEVICE_INLINE Sums<S> add_next_lane(Sums<S> a)
 {
     a.main    += shuffle_down(a.main,    1);
     a.ref     += shuffle_down(a.ref,     1);
@@ -179,16 +179,16 @@ static DEVICE_INLINE int64_t fixed_point(float v)
 }
 
 /// Add up, or keep for the sum of its row, a window of channel c in row r of the strip.
-static DEVICE_INLINE void take_window(Shared<uint8_t> &s, int64_t &total, int c, int r, float v)
+static DEVICE_INLINE void add_window(Shared<uint8_t> &s, int64_t &total, int c, int r, float v)
 {
     total += fixed_point(v);
 }
 
-static DEVICE_INLINE void take_window(Shared<uint16_t> &s, int64_t &total, int c, int r, float v)
+static DEVICE_INLINE void add_window(Shared<uint16_t> &s, int64_t &total, int c, int r, float v)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
 
-    s.row[c * SSIM_STRIP + r][warp * SSIM_WINDOWS + lane] = v;
+    s.row[c * SSIM_STRIP_ROWS + r][warp * SSIM_WARP_WINDOWS + lane] = v;
 }
 
 /// Add n windows to this thread's row, if it has one.
@@ -223,14 +223,14 @@ static DEVICE_INLINE void add_row(const Shared<uint16_t> &s, float &sum, int nb_
 /// Sums over the windows of a thread block's part of a strip, to the first thread.
 template<typename T, int C, bool ALIGNED>
 static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMCUDAParams &p,
-                                    const SSIMCUDAPlane &plane, const Source &src,
+                                    const SSIMCUDAPlane &plane, const PlanePair &src,
                                     int strip, int chunk)
 {
-    typedef typename Integer<T>::window I;
-    typedef typename Integer<T>::sum S;
-    const int nb_windows = Warps<T>::NB * SSIM_WINDOWS;
+    typedef typename Accumulator<T>::window I;
+    typedef typename Accumulator<T>::sum S;
+    const int nb_windows = Warps<T>::NB * SSIM_WARP_WINDOWS;
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
-    const int top = strip * SSIM_STRIP;
+    const int top = strip * SSIM_STRIP_ROWS;
     int64_t total[C];
     float row_sum = 0.f;
 
@@ -238,47 +238,47 @@ static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMC
     for (int c = 0; c < C; c++)
         total[c] = 0;
 
-    for (; chunk * nb_windows < plane.bw - 1; chunk += plane.chunks) {
+    for (; chunk * nb_windows < plane.bw - 1; chunk += plane.nb_chunks) {
         const int left = chunk * nb_windows;
-        const int x  = left + warp * SSIM_WINDOWS + lane;
+        const int x  = left + warp * SSIM_WARP_WINDOWS + lane;
         const int bx = x < plane.bw ? x : plane.bw - 1;
         Sums<S> above[C];
 
 #pragma unroll 1
-        for (int r = -1; r < SSIM_STRIP; r++) {
+        for (int r = -1; r < SSIM_STRIP_ROWS; r++) {
             const int by = top + r + 1 < plane.bh ? top + r + 1 : plane.bh - 1;
             const bool is_window = x < plane.bw - 1 && top + r < plane.bh - 1;
-            Source block = src;
+            PlanePair position = src;
             Sums<S> sums[C];
 
-            block.main += by * BLOCK * (int64_t)src.main_pitch + bx * BLOCK * C * (int)sizeof(T);
-            block.ref  += by * BLOCK * (int64_t)src.ref_pitch  + bx * BLOCK * C * (int)sizeof(T);
-            sum_blocks<T, C, ALIGNED>(sums, block, p.shift);
+            position.main += by * BLOCK * (int64_t)src.main_pitch + bx * BLOCK * C * (int)sizeof(T);
+            position.ref  += by * BLOCK * (int64_t)src.ref_pitch  + bx * BLOCK * C * (int)sizeof(T);
+            sum_blocks<T, C, ALIGNED>(sums, position, p.shift);
 #pragma unroll
             for (int c = 0; c < C; c++) {
                 if (r >= 0) {
                     const Sums<S> column = add(above[c], sums[c]);
-                    const float v = window_ssim<I>(add_next(column), (I)p.c1, (I)p.c2);
+                    const float v = window_ssim<I>(add_next_lane(column), (I)p.c1, (I)p.c2);
 
-                    if (lane < SSIM_WINDOWS)
-                        take_window(s, total[c], c, r, is_window ? v : 0.f);
+                    if (lane < SSIM_WARP_WINDOWS)
+                        add_window(s, total[c], c, r, is_window ? v : 0.f);
                 }
                 above[c] = sums[c];
             }
         }
-        add_row(s, row_sum, C * SSIM_STRIP,
+        add_row(s, row_sum, C * SSIM_STRIP_ROWS,
                 plane.bw - 1 - left < nb_windows ? plane.bw - 1 - left : nb_windows);
     }
 
 #pragma unroll
     for (int c = 0; c < C; c++) {
-        uint64_t of_warp;
+        uint64_t warp_total;
 
-        if (tid / SSIM_STRIP == c)
+        if (tid / SSIM_STRIP_ROWS == c)
             total[c] += fixed_point(row_sum);
-        of_warp = warp_sum(total[c]);
+        warp_total = warp_sum(total[c]);
         if (lane == 0)
-            s.warp_sum[warp][c] = of_warp;
+            s.warp_sum[warp][c] = warp_total;
     }
     __syncthreads();
     if (tid == 0) {
@@ -298,14 +298,14 @@ static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
     int64_t sum[2] = { 0, 0 };
     int i = 0, strip, chunk;
     bool is_aligned;
-    Source src;
+    PlanePair src;
 
-    while (i + 1 < p.nb_planes && blockIdx.x >= p.plane[i + 1].first)
+    while (i + 1 < p.nb_planes && blockIdx.x >= p.plane[i + 1].first_block)
         i++;
     const SSIMCUDAPlane &plane = p.plane[i];
 
-    strip = (blockIdx.x - plane.first) / plane.chunks;
-    chunk = (blockIdx.x - plane.first) % plane.chunks;
+    strip = (blockIdx.x - plane.first_block) / plane.nb_chunks;
+    chunk = (blockIdx.x - plane.first_block) % plane.nb_chunks;
     src.main       = pair.main[i];
     src.ref        = pair.ref[i];
     src.main_pitch = pair.main_pitch[i];
@@ -344,7 +344,7 @@ static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
 
 extern "C" {
 
-__global__ void __launch_bounds__(SSIM_WARPS_8 * WARP_SIZE, SSIM_BLOCKS_8)
+__global__ void __launch_bounds__(SSIM_WARPS_8 * WARP_SIZE, SSIM_MIN_BLOCKS_8)
 ssim_8(SSIMCUDAParams p)
 {
     __shared__ Shared<uint8_t> s;
@@ -352,7 +352,7 @@ ssim_8(SSIMCUDAParams p)
     sum_windows(s, p);
 }
 
-__global__ void __launch_bounds__(SSIM_WARPS_16 * WARP_SIZE, SSIM_BLOCKS_16)
+__global__ void __launch_bounds__(SSIM_WARPS_16 * WARP_SIZE, SSIM_MIN_BLOCKS_16)
 ssim_16(SSIMCUDAParams p)
 {
     __shared__ Shared<uint16_t> s;

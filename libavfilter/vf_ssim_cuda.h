@@ -28,8 +28,8 @@
 
 #include "cuda/shared.h"
 
-#define SSIM_STRIP    2             ///< rows of windows that a thread block takes
-#define SSIM_WINDOWS  31            ///< of a warp in a row
+#define SSIM_STRIP_ROWS    2             ///< rows of windows that a thread block takes
+#define SSIM_WARP_WINDOWS  31            ///< of a warp in a row
 
 /// @name Warps of a thread block, side by side, for samples of 8 bits and of more
 /// @{
@@ -38,8 +38,8 @@
 /// @}
 /// @name Thread blocks at once on a multiprocessor
 /// @{
-#define SSIM_BLOCKS_8  4
-#define SSIM_BLOCKS_16 2
+#define SSIM_MIN_BLOCKS_8  4
+#define SSIM_MIN_BLOCKS_16 2
 /// @}
 
 #define SSIM_MAX_PLANES 3
@@ -61,8 +61,8 @@ typedef struct SSIMCUDAPlane {
     int bw, bh;                     ///< in blocks of 4x4 samples
     int nb_channels;                ///< 2 where components are interleaved
     int component[2];               ///< of each channel
-    int chunks;                     ///< thread blocks side by side
-    int first;                      ///< its first thread block
+    int nb_chunks;                    ///< thread blocks side by side
+    int first_block;                     ///< its first thread block
 } SSIMCUDAPlane;
 
 typedef struct SSIMCUDAPair {

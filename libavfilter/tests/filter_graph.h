@@ -125,13 +125,13 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
 
 /// Hand all frames that are at the sink to take(), which says if one is as it should be.
 static int test_graph_receive(TestGraph *g, void *opaque,
-                              int (*take)(void *opaque, const AVFrame *frame))
+                              int (*on_frame)(void *opaque, const AVFrame *frame))
 {
     AVFrame *frame = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && (ret = av_buffersink_get_frame(g->sink, frame)) >= 0) {
-        ret = take(opaque, frame);
+        ret = on_frame(opaque, frame);
         av_frame_unref(frame);
     }
     av_frame_free(&frame);
@@ -146,16 +146,16 @@ static int test_graph_receive(TestGraph *g, void *opaque,
  * @return 0, or the first error
  */
 static av_unused int test_graph_send(TestGraph *g, AVFrame *const *frame, int flags, void *opaque,
-                                     int (*take)(void *opaque, const AVFrame *frame))
+                                     int (*on_frame)(void *opaque, const AVFrame *frame))
 {
-    int ret = 0, other;
+    int ret = 0, err;
 
     for (int i = 0; i < g->nb_sources; i++) {
-        other = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL, flags);
-        ret = ret < 0 ? ret : other;
+        err = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL, flags);
+        ret = ret < 0 ? ret : err;
     }
-    other = test_graph_receive(g, opaque, take);
-    return ret < 0 ? ret : other;
+    err = test_graph_receive(g, opaque, on_frame);
+    return ret < 0 ? ret : err;
 }
 
 /// What a filter has added to a frame.
@@ -202,7 +202,7 @@ static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
  * @param upside_down  whether the last row is the first one in memory
  */
 static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height,
-                                         int more, int first, int upside_down)
+                                         int padding, int offset, int upside_down)
 {
     AVFrame *frame = av_frame_alloc();
     int row[4], nb_rows[4];
@@ -213,12 +213,12 @@ static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, i
     frame->height = height;
     test_plane_sizes(frame, row, nb_rows);
     for (int p = 0; p < 4 && nb_rows[p]; p++) {
-        const int stride  = row[p] + more;
+        const int stride  = row[p] + padding;
         const size_t last = (size_t)stride * (nb_rows[p] - 1);
 
-        frame->buf[p] = av_buffer_allocz(first + last + row[p]);
+        frame->buf[p] = av_buffer_allocz(offset + last + row[p]);
         av_assert0(frame->buf[p]);
-        frame->data[p]     = frame->buf[p]->data + first + (upside_down ? last : 0);
+        frame->data[p]     = frame->buf[p]->data + offset + (upside_down ? last : 0);
         frame->linesize[p] = upside_down ? -stride : stride;
     }
     if (format == AV_PIX_FMT_PAL8) {
@@ -241,7 +241,7 @@ typedef struct TestPicture {
     enum AVColorRange range;
     int width, height;
     int layout;
-    int beyond;                 ///< whether the bits beyond the depth are set
+    int excess_bits;                 ///< whether the bits beyond the depth are set
 } TestPicture;
 
 /// Texture on a ramp that moves; the first input is a coarse form of the second.
@@ -279,7 +279,7 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
                 row[x] = test_sample(input, n, is_rgb ? 0 : i, x, y) << depth - 8 |
-                         (pic->beyond ? 0xFFFF << depth : 0);
+                         (pic->excess_bits ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }
     }

@@ -50,8 +50,8 @@
 typedef struct Case {
     TestPicture pic;
     int nb_frames, nb_threads;
-    int of_gray;                ///< whether the second input is gray
-    int left;                   ///< whether the graph is freed before the end of the stream
+    int gray_reference;                ///< whether the second input is gray
+    int aborted;                   ///< whether the graph is freed before the end of the stream
 } Case;
 
 static const char *filter;
@@ -59,7 +59,7 @@ static AVBPrint expected;
 static AVFrame *input[MAX_FRAMES][2];
 static int nb_cases, nb_wrong, nb_out;
 
-static int take(void *text, const AVFrame *frame)
+static int check_frame(void *text, const AVFrame *frame)
 {
     const AVFrame *in = input[nb_out++][0];
 
@@ -77,7 +77,7 @@ static void run(AVBPrint *text, const Case *c)
     TestGraph g;
     int ret;
 
-    if (c->of_gray)
+    if (c->gray_reference)
         second.format = AV_PIX_FMT_GRAY8;
     for (int n = 0; n < c->nb_frames; n++)
         for (int i = 0; i < 2; i++)
@@ -87,9 +87,9 @@ static void run(AVBPrint *text, const Case *c)
     ret = test_graph_open(&g, filter, input[0], c->nb_threads);
     if (ret < 0)
         av_bprintf(text, "refused\n");
-    for (int n = 0; n < c->nb_frames + !c->left && ret >= 0; n++) {
+    for (int n = 0; n < c->nb_frames + !c->aborted && ret >= 0; n++) {
         ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, AV_BUFFERSRC_FLAG_KEEP_REF,
-                              text, take);
+                              text, check_frame);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
@@ -110,7 +110,7 @@ static void expect(const Case *c)
 }
 
 /// Run a case, and count it: what it gets has to be what is expected, or something else.
-static void compare(const Case *c, int is_same, const char *what)
+static void compare(const Case *c, int is_same, const char *name)
 {
     AVBPrint got;
 
@@ -118,7 +118,7 @@ static void compare(const Case *c, int is_same, const char *what)
     nb_cases++;
     if (!strchr(expected.str, '=') || strstr(got.str, "frame") ||
         is_same == !!strcmp(expected.str, got.str)) {
-        printf("%s %s: %s\n", av_get_pix_fmt_name(c->pic.format), what,
+        printf("%s %s: %s\n", av_get_pix_fmt_name(c->pic.format), name,
                is_same ? "differs" : "does not differ");
         fprintf(stderr, "%s\n-- not as --\n%s", got.str, expected.str);
         nb_wrong++;
@@ -145,7 +145,7 @@ static void test_formats(Case c)
     base.pic.format = AV_PIX_FMT_GRAY8;
     while ((desc = av_pix_fmt_desc_next(desc))) {
         c.pic.format = av_pix_fmt_desc_get_id(desc);
-        c.of_gray    = 0;
+        c.gray_reference    = 0;
         if (!is_accepted(&c))
             continue;
         for (int i = 0; i < 2; i++) {
@@ -155,8 +155,8 @@ static void test_formats(Case c)
                 AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
             expect(&base);
             for (int j = 0; j < 4; j++) {
-                c.pic.beyond = j & 1;
-                c.of_gray    = j >> 1;
+                c.pic.excess_bits = j & 1;
+                c.gray_reference    = j >> 1;
                 compare(&c, 1, av_color_range_name(c.pic.range));
             }
         }
@@ -200,7 +200,7 @@ static void test_layouts(Case c)
         c.pic.format = formats[i];
         c.pic.layout = 0;
         c.nb_threads = 1;
-        for (int more = is_accepted(&c); more; more = c.pic.layout < TEST_NB_LAYOUTS) {
+        for (int accepted = is_accepted(&c); accepted; accepted = c.pic.layout < TEST_NB_LAYOUTS) {
             c.nb_threads = threads[(i + c.pic.layout) % FF_ARRAY_ELEMS(threads)];
             compare(&c, 1, "by layout and threads");
             c.pic.layout++;
@@ -230,7 +230,7 @@ static void test_memory(void)
         for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
             c.pic.format = formats[i];
             c.pic.layout = i;
-            c.left       = i & 1;
+            c.aborted       = i & 1;
             c.nb_threads = 1 + i;
             expect(&c);
             printf(" %s", strstr(expected.str, "refused") ? "refused" :
