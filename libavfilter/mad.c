@@ -16,6 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Sample ranges, filter gains, pooling and score of MAD, see mad.h
+ */
+
 #include <math.h>
 
 #include "libavutil/avutil.h"
@@ -26,12 +31,13 @@
 #include "mad.h"
 
 /**
- * Beyond so many widths of a log-Gabor filter its gain, less than 4e-6, is taken for 0. With less
- * than 1e-9 transforms took 7 % longer, and scores were as far from the release's: 3e-6 at most.
+ * Radius of the passband of a log-Gabor filter, in standard deviations. The gain beyond it, below
+ * 4e-6, is taken as 0. A limit of 1e-9 makes the transforms 7 % slower and does not bring the
+ * scores closer to the authors' release, from which they differ by at most 3e-6.
  */
 #define MAD_MAX_DISTANCE 5
 
-/// The reported values of a frame.
+/// Score fields of a frame; hi is d_detect of the paper, lo is d_appear.
 enum { METRIC_SCORE, METRIC_HI, METRIC_LO, NB_METRICS };
 
 static const ScoreMetric metric[NB_METRICS] = {
@@ -67,7 +73,7 @@ double ff_mad_lightness(double value)
     return 0.02874 * pow(value, 2.2 / 3);
 }
 
-/// The gain of the authors' release, which has the zero frequency half a step off the centre.
+/// Return the CSF of the authors' release, whose zero frequency is off the centre by half a step.
 static double release_csf(int r, int c, int rows, int columns)
 {
     double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
@@ -83,8 +89,8 @@ double ff_mad_csf(int r, int c, int rows, int columns)
             release_csf((rows - r) % rows, (columns - c) % columns, rows, columns)) / 2;
 }
 
-/// A frequency, where 1 is the highest. In odd sizes the authors' release has the zero
-/// frequency half a step off the centre here, too, but to the other side.
+/// Return a frequency relative to the highest one, -1 to 1. For odd sizes, the log-Gabor filters of
+/// the authors' release are off the centre by half a step, to the opposite side of the CSF.
 static double norm_freq(int i, int size)
 {
     return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);
@@ -102,7 +108,7 @@ int ff_mad_passband_columns(int scale, int columns)
 {
     int nb_columns = columns / 2 + 1;
 
-    // the distance falls to 0 at the filters' middle, and below it beyond
+    // the distance is 0 at the centre frequency and negative above it
     while (nb_columns > 1 &&
            ff_mad_radial_distance(scale, 0, nb_columns - 1, 2, columns) < -MAD_MAX_DISTANCE)
         nb_columns--;
