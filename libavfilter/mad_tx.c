@@ -16,6 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Stockham's and Bluestein's algorithms on interleaved lines, see mad_tx.h
+ */
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -36,21 +41,21 @@ typedef struct Complex {
     float re, im;
 } Complex;
 
-/// One pass of Stockham's transform: short transforms, whose values are then multiplied by factors.
+/// Pass of Stockham's algorithm: short transforms, whose values are then multiplied by twiddles.
 typedef struct Pass {
     int radix;                  ///< length of the short transforms
-    int nb_twiddles;                    ///< transforms with factors of their own
-    Complex *twiddle;              ///< the factors, [nb][radix - 1]: that of the first value is 1
-    Complex roots[MAX_RADIX];    ///< the powers of the radix-th root of 1
+    int nb_twiddles;            ///< number of short transforms with different twiddles
+    Complex *twiddle;           ///< [nb_twiddles][radix - 1]: the first value needs none
+    Complex roots[MAX_RADIX];   ///< powers of the radix-th root of unity
 } Pass;
 
 struct MADTransform {
     int length;
-    int size;                   ///< length of the passes; longer if there is a chirp
+    int size;                   ///< length of the passes; greater than length with a chirp
     Pass pass[MAX_PASSES];
     int nb_passes;
-    Complex *chirp;             ///< of Bluestein's algorithm, NULL if it is not needed
-    Complex *chirp_filter;           ///< the transform of its conjugate
+    Complex *chirp;             ///< [length] chirp of Bluestein's algorithm, or NULL for Stockham's
+    Complex *chirp_filter;      ///< [size] transform of the conjugate chirp, divided by size
 };
 
 /// Transform radix values of a lane in place.
@@ -105,6 +110,12 @@ static av_always_inline void small_dft(float *re, float *im, const Complex *root
     }
 }
 
+/**
+ * Run a pass.
+ *
+ * @param stride product of the radices of the previous passes
+ * @param radix  pass->radix, a constant after inlining
+ */
 static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
                                       const Pass *restrict pass, int stride, int radix)
 {
@@ -136,6 +147,7 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
         }
 }
 
+/// Run all passes, back and forth between the scratch arrays. Return the array with the result.
 static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src)
 {
     MADLanes *dst = NULL;
@@ -157,7 +169,7 @@ static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], c
     return dst;
 }
 
-/// Multiply lines, and swap real and imaginary parts if asked to.
+/// Multiply n values of each line by factors, and swap real and imaginary parts if swap is 1.
 static av_always_inline void multiply_lines(MADLanes *dst, const MADLanes *src,
                                             const Complex *factors, int n, int swap)
 {
@@ -179,7 +191,7 @@ MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MAD
 
     if (!t->chirp)
         return run_passes(t, scratch, src);
-    // a convolution with a chirp, by transforms of a longer length (Bluestein), there and back
+    // Bluestein: convolve with the chirp by a forward and an inverse transform of a fast length
     multiply_lines(line, src, t->chirp, t->length, 1);
     memset(line + t->length, 0, (t->size - t->length) * sizeof(*line));
     line = run_passes(t, scratch, line);
@@ -189,7 +201,7 @@ MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MAD
     return line;
 }
 
-/// e^(-2 pi i k / n)
+/// Return e^(-2 pi i k / n).
 static Complex root_of_unity(int64_t k, int64_t n)
 {
     const double angle = 2 * M_PI * (k % n) / n;
@@ -197,7 +209,7 @@ static Complex root_of_unity(int64_t k, int64_t n)
     return (Complex){ cos(angle), -sin(angle) };
 }
 
-/// The next pass, or 0 if n has only larger factors.
+/// Return the radix of the next pass, or 0 if n has only factors above 7.
 static int next_radix(int n)
 {
     static const int radix[] = { 4, 2, 3, 5, 7 };
@@ -208,6 +220,7 @@ static int next_radix(int n)
     return 0;
 }
 
+/// Return whether n has no factors above 7.
 static int has_small_factors(int n)
 {
     for (int radix; n > 1; n /= radix)

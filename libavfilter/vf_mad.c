@@ -18,23 +18,33 @@
 
 /**
  * @file
- * Full-reference quality by two strategies of seeing (MAD)
+ * Most Apparent Distortion (MAD): full-reference quality of the luma of each frame
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
- * Electronic Imaging 19(1), 2010.
+ * Electronic Imaging 19(1), 2010, section 3.
  *
- * Where errors are hardly visible, one looks for them: the detection map is
- * their local energy where the picture does not mask them (HI). Where they are
- * plain, one looks past them: the appearance map is the change of the local
- * statistics of log-Gabor responses (LO). Both are combined to the score.
+ * The detection-based strategy models how viewers search for near-threshold errors. Lightness
+ * passes a CSF filter; each 16x16 block gets the visibility of its error, the logarithm of error
+ * contrast over the masking contrast of the reference. Visibility times the local mean squared
+ * error (lmse) of the samples is the detection map, whose root mean square is d_detect (hi).
  *
- * The arithmetic is that of the authors' release, in single precision. All sums
- * are those of one row or block, combined in a fixed order: the result is the
- * same for any number of threads.
+ * The appearance-based strategy models how viewers judge clearly visible errors. Each block of the
+ * magnitude responses to a log-Gabor bank has a standard deviation, a skewness and a kurtosis.
+ * Their weighted differences between both pictures are the appearance map, whose root mean square
+ * is d_appear (lo). ff_mad_score() combines both to the score.
  *
- * Rows are transformed in bands: cells of MAD_STEP rows, one for each lane. Columns are
- * transformed in tiles: MAD_LANES columns side by side.
+ * Deviations: constants, block grid and borders are those of the authors' 2011 release, run in GNU
+ * Octave, where it differs from the paper. All is computed in single precision; three linear
+ * changes keep rounding errors low (MID_GRAY, ERROR_FACTOR, LAPLACIAN_IDENTITY). Where the mean
+ * lightness of a block is not positive, which the release does not handle, the visibility is 0.
+ *
+ * Data flow: rows are transformed in bands of BAND_ROWS rows; lane l of a band has its cell row l.
+ * Columns are transformed in tiles of MAD_LANES columns, one in each lane. row_spectrum[] holds
+ * rows in frequency along x between both passes, there and back; the filters are applied to
+ * complete columns. Bands, tiles and rows are tasks that run in parallel. Each sum is that of one
+ * row or block, and sums are added in a fixed order: the result does not depend on the number of
+ * threads.
  */
 
 #include <math.h>
@@ -56,42 +66,42 @@
 #include "dualinput.h"
 #include "video.h"
 
-/// Rows of a band.
+/// Rows of a band: one cell row in each lane.
 #define BAND_ROWS (MAD_STEP * MAD_LANES)
 
-/// Scratch rows of a job.
+/// Scratch rows of a job: two for merging cells, two of block moments, three of sub-block moments.
 #define NB_SCRATCH_ROWS 7
 
-/// Share of the values themselves that is transformed with their Laplacian.
+/// Weight of the samples themselves in the prefilter, which adds it to their Laplacian.
 #define LAPLACIAN_IDENTITY 0.125
 
-/// The window of the squared error reaches this far to the left and up.
+/// Samples of the 16x16 window of lmse to the left of and above its sample.
 #define LMSE_BEFORE (MAD_BLOCK / 2 - 1)
 
-/// Lightness of medium gray: it is subtracted before the transforms, so that they round less.
+/// Approximate lightness of mid-gray. Subtracting it before the transforms reduces rounding errors.
 #define MID_GRAY 1.
 
-/// Factor of the error while it is transformed beside the lightness, whose rounding it shares.
+/// Gain of the error, the imaginary part of a transform whose real part is the larger lightness.
 #define ERROR_FACTOR 16
 
-/// An input, and tables by its samples.
+/// An input of the filter: its current frame, and lookup tables indexed by sample.
 typedef struct MADInput {
-    const AVFrame *frame;
+    const AVFrame *frame;               ///< not owned; its first plane is luma
     const AVComponentDescriptor *luma;
-    MADRange range;                     ///< that the tables are for
-    double *value_lut, *lightness_lut;
+    MADRange range;                     ///< range for which the tables were computed
+    double *value_lut, *lightness_lut;  ///< [1 << depth] full-range value, lightness of a sample
 } MADInput;
 
-/// What one job works in.
+/// Scratch buffers of one job.
 typedef struct Scratch {
-    MADLanes *fft[2];                  ///< that are transformed
-    float *band[PAIR_NB][MAD_STEP];     ///< samples of each lane's row
-    double *src_row[3];                  ///< of rows
-    float *row[NB_SCRATCH_ROWS];                ///< with a window, or with the moments of a row of cells
+    MADLanes *fft[2];                   ///< lines before and after a pass of a transform
+    float *band[PAIR_NB][MAD_STEP];     ///< [width][MAD_LANES] row i of the cells of each lane
+    double *src_row[3];                 ///< [width] converted rows of the inputs
+    float *row[NB_SCRATCH_ROWS];        ///< a map row, or mean, m2, m3, m4 of a row of cells
 } Scratch;
 
 typedef struct MADContext {
-    LumaInputs inputs;                  ///< the first member
+    LumaInputs inputs;                  ///< must be the first member
     PairSync sync;
     MetricLog log;
     int output;                         ///< MADOutput
@@ -99,33 +109,33 @@ typedef struct MADContext {
 
     int width, height;
     int nb_tiles, nb_bands;
-    int passband_cols[MAD_SCALES];             ///< see ff_mad_passband_columns()
-    ptrdiff_t row_stride;               ///< of work, in values
-    int cell_stride;                    ///< of the moments of a row of cells
+    int passband_cols[MAD_SCALES];      ///< see ff_mad_passband_columns()
+    ptrdiff_t row_stride;               ///< elements between the rows of row_spectrum
+    int cell_stride;                    ///< elements between mean, m2, m3 and m4 of a row of cells
     int nb_jobs;
     MADTransform *row_fft, *column_fft;
-    Scratch *scratch;                   ///< of each job
-    void **allocs;                      ///< all that take() has allocated
+    Scratch *scratch;                   ///< [nb_jobs]
+    void **allocs;                      ///< buffers from tracked_alloc(); uninit() frees them
     int nb_allocs;
-    int alloc_failed;
+    int alloc_failed;                   ///< whether an allocation failed
 
-    // in the frequency domain, by tiles
+    /// Gains, [nb_tiles][height][MAD_LANES]. csf and radial include the transforms' normalisation.
     float *csf;
     float *radial[MAD_SCALES], *angular[MAD_ORIENTATIONS];
-    MADLanes *spectrum[PAIR_NB];
+    MADLanes *spectrum[PAIR_NB];        ///< [nb_tiles][height] prefiltered inputs
 
-    MADLanes *row_spectrum;                    ///< transformed rows: each lane has a row
-    float *sq_error;                      ///< squared, and summed along rows; in the memory of work
-    float *cell_moments[PAIR_NB];               ///< rows of mean, m2, m3 and m4
-    float *visibility;                       ///< of each block
-    float *appearance;                  ///< of each block
-    double *row_sum[2];                     ///< HI and LO, of each row of the interior
+    MADLanes *row_spectrum;             ///< [nb_bands * MAD_STEP][row_stride] a row in each lane
+    float *sq_error;                    ///< [height][width] row sums for lmse; reuses row_spectrum
+    float *cell_moments[PAIR_NB];       ///< [height / MAD_STEP][4][cell_stride]
+    float *visibility;                  ///< visibility of the error in each block
+    float *appearance;                  ///< appearance map, one value for each block
+    double *row_sum[2];                 ///< [height] sum of both squared maps over a row, hi and lo
 
-    // of the pair, and of what is computed of it
+    // state of the current pair, which tasks read
     MADInput input[PAIR_NB];
-    AVFrame *map;                       ///< output frame, or NULL for that of the main input
-    int cur_input;                         ///< of a picture
-    int scale, orientation;
+    AVFrame *map;                       ///< output frame with a map, or NULL if output=main
+    int cur_input;                      ///< PAIR_MAIN or PAIR_REFERENCE
+    int scale, orientation;             ///< current log-Gabor filter
 } MADContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -141,12 +151,12 @@ AVFILTER_DEFINE_CLASS(mad);
 
 // ---- threads ----
 
-/// The work of a row, band or tile.
+/// Function that processes row, band or tile i, with the scratch buffers of its job.
 typedef void task_fn(const MADContext *s, const Scratch *scratch, int i);
 
 typedef struct ThreadData {
     task_fn *task;
-    int nb;                             ///< of rows, bands or tiles
+    int nb;                             ///< number of rows, bands or tiles
 } ThreadData;
 
 static int run_tasks_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -160,7 +170,7 @@ static int run_tasks_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jo
     return 0;
 }
 
-/// Call run() for 0 to nb - 1, in all threads.
+/// Run a task for i = 0 to nb - 1 in all threads, and wait for the end.
 static void run_tasks(AVFilterContext *ctx, task_fn *task, int nb)
 {
     const MADContext *s = ctx->priv;
@@ -171,7 +181,7 @@ static void run_tasks(AVFilterContext *ctx, task_fn *task, int nb)
 
 // ---- rows and columns ----
 
-/// Make an input's tables for the range of its frame, unless they are there.
+/// Compute the lookup tables of an input if the range of its frame has changed.
 static void init_luts(MADInput *input)
 {
     const AVFrame *frame = input->frame;
@@ -186,7 +196,7 @@ static void init_luts(MADInput *input)
     }
 }
 
-/// Read a row of samples, by a table.
+/// Convert row y of an input by a lookup table. Bits beyond the depth are ignored.
 static void load_row(double *dst, const MADInput *input, const double *table, int y, int width)
 {
     const AVComponentDescriptor *luma = input->luma;
@@ -201,26 +211,26 @@ static void load_row(double *dst, const MADInput *input, const double *table, in
             dst[x] = table[AV_RN16A(src + 2 * x) >> luma->shift & mask];
 }
 
-/// Rows i of all cells of a band, one in each lane.
+/// Return the spectra of row i of all cell rows of a band.
 static MADLanes *row_spectrum_at(const MADContext *s, int band, int i)
 {
     return s->row_spectrum + (MAD_STEP * band + i) * s->row_stride;
 }
 
-/// The row of the picture that a lane has of them; below the picture, its last one.
+/// Return the row that a lane has of them. Lanes below the picture repeat its last row.
 static int lane_row(const MADContext *s, int band, int i, int lane)
 {
     return FFMIN(BAND_ROWS * band + MAD_STEP * lane + i, s->height - 1);
 }
 
-/// Transform a row of each lane to work.
+/// Transform the rows in fft[0], row i of each cell row, to row_spectrum.
 static void fft_row(const MADContext *s, const Scratch *scratch, int band, int i)
 {
     memcpy(row_spectrum_at(s, band, i), ff_mad_tx(s->row_fft, scratch->fft, scratch->fft[0]),
            s->width * sizeof(*s->row_spectrum));
 }
 
-/// Copy the columns of a tile from work to a line, or put them back.
+/// Copy the columns of a tile from row_spectrum to a line in each lane, or store them back.
 static av_always_inline void copy_columns(const MADContext *s, MADLanes *line, int tile, int store)
 {
     for (int band = 0; band < s->nb_bands; band++, line += BAND_ROWS)
@@ -240,7 +250,7 @@ static av_always_inline void copy_columns(const MADContext *s, MADLanes *line, i
         }
 }
 
-/// Transform the columns of a tile.
+/// Transform the columns of a tile; the result is in the scratch buffers.
 static MADLanes *fft_columns(const MADContext *s, const Scratch *scratch, int tile)
 {
     copy_columns(s, scratch->fft[0], tile, 0);
@@ -249,12 +259,13 @@ static MADLanes *fft_columns(const MADContext *s, const Scratch *scratch, int ti
 
 // ---- moments ----
 
+/// Return the moments of cell row y of an input.
 static const float *cell_row(const MADContext *s, int input, int y)
 {
     return s->cell_moments[input] + y * (ptrdiff_t)4 * s->cell_stride;
 }
 
-/// Make a band of a picture's cells.
+/// Compute the moments of the cells of a band from the rows in scratch->band.
 static void compute_cells(const MADContext *s, const Scratch *scratch, int input, int band)
 {
     float *const *src = scratch->band[input];
@@ -282,7 +293,7 @@ static void compute_cells(const MADContext *s, const Scratch *scratch, int input
     }
 }
 
-/// Merge the cells of two rows; each cell has nb_samples samples.
+/// Merge two rows of moments; each of their elements stands for nb_samples samples.
 static void merge_rows(const MADContext *s, float *restrict dst, const float *a, const float *b,
                        int nb_samples)
 {
@@ -300,7 +311,7 @@ static void merge_rows(const MADContext *s, float *restrict dst, const float *a,
     }
 }
 
-/// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.
+/// Compute the moments of the blocks that begin in cell row y, in scratch row i; uses rows 0 and 1.
 static const float *block_row(const MADContext *s, const Scratch *scratch, int i,
                               int input, int y)
 {
@@ -314,7 +325,13 @@ static const float *block_row(const MADContext *s, const Scratch *scratch, int i
     return dst;
 }
 
-/// Sum of squares of a row's interior, each value of which is that of a block times its factor.
+/**
+ * Compute the interior of row y of a map, and return the sum of its squares.
+ *
+ * @param value  map row
+ * @param block  value of each block, which all samples of its first cell share
+ * @param factor factor of each sample, or NULL for 1
+ */
 static double sum_squares(const MADContext *s, float *value, const float *block,
                           const float *factor, int y)
 {
@@ -328,7 +345,7 @@ static double sum_squares(const MADContext *s, float *value, const float *block,
     return sum;
 }
 
-/// Write a row of the interior of the map; all components of RGB get it.
+/// Write the interior of a row to the map frame: to luma, or to all components of RGB.
 static void write_map_row(const MADContext *s, const float *value, int y)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->map->format);
@@ -352,9 +369,9 @@ static void write_map_row(const MADContext *s, const float *value, int y)
     }
 }
 
-// ---- detection ----
+// ---- detection-based strategy ----
 
-/// Transform rows of the reference's lightness, and of how far the main picture's is from it.
+/// Transform rows: real part lightness of the reference, imaginary part lightness error.
 static void lightness_band(const MADContext *s, const Scratch *scratch, int band)
 {
     const double *main = scratch->src_row[PAIR_MAIN], *reference = scratch->src_row[PAIR_REFERENCE];
@@ -373,7 +390,7 @@ static void lightness_band(const MADContext *s, const Scratch *scratch, int band
     }
 }
 
-/// Filter columns. The parts are swapped: thus the next transform is the inverse one.
+/// Apply the CSF to columns and transform them back. Swapped parts make the transform inverse.
 static void csf_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     const float *csf = s->csf + (ptrdiff_t)tile * s->height * MAD_LANES;
@@ -389,7 +406,7 @@ static void csf_tile(const MADContext *s, const Scratch *scratch, int tile)
     copy_columns(s, ff_mad_tx(s->column_fft, scratch->fft, line), tile, 1);
 }
 
-/// Transform rows back, and compute the moments of the reference and of the error.
+/// Transform rows back, and compute the cell moments of filtered reference and error.
 static void error_moments_band(const MADContext *s, const Scratch *scratch, int band)
 {
     const float mid_gray = MID_GRAY * ff_mad_csf(0, 0, s->height, s->width);
@@ -409,6 +426,7 @@ static void error_moments_band(const MADContext *s, const Scratch *scratch, int 
         compute_cells(s, scratch, p, band);
 }
 
+/// Compute the visibility of the error in the blocks that begin in cell row y.
 static void visibility_row(const MADContext *s, const Scratch *scratch, int y)
 {
     const int columns  = mad_nb_blocks(s->width);
@@ -436,8 +454,8 @@ static void visibility_row(const MADContext *s, const Scratch *scratch, int y)
 }
 
 /**
- * Squared errors of a row, summed over the MAD_BLOCK samples from each one on. The interior's
- * windows are within the picture.
+ * Compute the squared errors of a row, and sum MAD_BLOCK of them from each sample on. Windows of
+ * interior samples lie within the picture.
  */
 static void sq_error_row(const MADContext *s, const Scratch *scratch, int y)
 {
@@ -456,7 +474,7 @@ static void sq_error_row(const MADContext *s, const Scratch *scratch, int y)
             sum[x] += sum[x + n];
 }
 
-/// The sums of both maps over a row.
+/// Compute interior row i of both maps, sum their squares, and write the map frame.
 static void pool_row(const MADContext *s, const Scratch *scratch, int i)
 {
     const int y = MAD_BORDER_BEGIN + i;
@@ -478,8 +496,7 @@ static void pool_row(const MADContext *s, const Scratch *scratch, int i)
         write_map_row(s, s->output == MAD_OUTPUT_DETECTION ? row : scratch->row[1], y);
 }
 
-/// Local squared errors, weighted by how little the contrast of the reference masks them; and the
-/// sums, of the appearance map, too, which is there.
+/// Compute the detection map, and pool both maps. The appearance map must be complete.
 static void compute_detection(AVFilterContext *ctx)
 {
     const MADContext *s = ctx->priv;
@@ -492,13 +509,14 @@ static void compute_detection(AVFilterContext *ctx)
     run_tasks(ctx, pool_row,           s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }
 
-// ---- appearance ----
+// ---- appearance-based strategy ----
 
 /**
- * Transform rows of a picture's Laplacian plus LAPLACIAN_IDENTITY of its values. The radial filters undo
- * that. Otherwise rounding errors of the strong low frequencies would hide weak responses to high
- * ones. The first value is subtracted from all: the filters have no zero frequency, and the
- * responses of a flat picture are exact zeros then.
+ * Prefilter the current input and transform its rows. The prefilter, the Laplacian plus
+ * LAPLACIAN_IDENTITY times the sample, raises high frequencies: otherwise rounding errors of the
+ * strong low ones would hide weak responses. The radial filters contain its inverse. The first
+ * sample is subtracted from all samples, so that a flat picture has responses of exactly 0; the
+ * filters reject the zero frequency anyway.
  */
 static void prefilter_band(const MADContext *s, const Scratch *scratch, int band)
 {
@@ -528,13 +546,14 @@ static void prefilter_band(const MADContext *s, const Scratch *scratch, int band
     }
 }
 
+/// Transform the columns of a tile, and store them as spectrum of the current input.
 static void spectrum_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     memcpy(s->spectrum[s->cur_input] + (ptrdiff_t)tile * s->height, fft_columns(s, scratch, tile),
            s->height * sizeof(*s->spectrum[0]));
 }
 
-/// Filter the spectrum of a picture, and transform its columns back, with swapped parts.
+/// Apply the current filter to the columns of a tile, and transform them back, with swapped parts.
 static void response_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     const ptrdiff_t offset = (ptrdiff_t)tile * s->height;
@@ -554,13 +573,13 @@ static void response_tile(const MADContext *s, const Scratch *scratch, int tile)
             }
         line = ff_mad_tx(s->column_fft, scratch->fft, line);
     } else if (s->orientation || s->cur_input)
-        return;                     // cleared for the first response of the scale
+        return;                     // the first response of the scale has cleared these columns
     else
         memset(line, 0, s->height * sizeof(*line));
     copy_columns(s, line, tile, 1);
 }
 
-/// Transform rows of responses back, and compute the moments of their magnitudes.
+/// Transform rows of the response back, and compute the cell moments of its magnitude.
 static void magnitude_band(const MADContext *s, const Scratch *scratch, int band)
 {
     for (int i = 0; i < MAD_STEP; i++) {
@@ -575,6 +594,7 @@ static void magnitude_band(const MADContext *s, const Scratch *scratch, int band
     compute_cells(s, scratch, s->cur_input, band);
 }
 
+/// Add the current filter to the appearance map, for the blocks that begin in cell row y.
 static void appearance_row(const MADContext *s, const Scratch *scratch, int y)
 {
     const float weight = ff_mad_scale_weight(s->scale);
@@ -593,7 +613,7 @@ static void appearance_row(const MADContext *s, const Scratch *scratch, int y)
     }
 }
 
-/// The change of the local statistics of the responses to log-Gabor filters.
+/// Compute the appearance map: eta of the paper for each block.
 static void compute_appearance(AVFilterContext *ctx)
 {
     MADContext *s = ctx->priv;
@@ -614,8 +634,15 @@ static void compute_appearance(AVFilterContext *ctx)
         }
 }
 
-// ---- a pair ----
+// ---- frames ----
 
+/**
+ * Score a pair of frames, and fill s->map if it is set.
+ *
+ * @param main frame that receives the score, unless s->map does
+ * @param n    index of the frame among all frames of the main input
+ * @return 0, or a negative AVERROR
+ */
 static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
 {
     MADContext *s = ctx->priv;
@@ -645,7 +672,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     return ff_mad_score(&s->log, ctx, s->map ? s->map : main, n, sum[0], sum[1]);
 }
 
-/// Allocate a black frame with the properties of the main input's frame.
+/// Allocate a black frame with the properties of the main frame; NULL on failure.
 static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
 {
     const int is_limited = luma_is_limited(main, av_pix_fmt_desc_get(main->format));
@@ -662,6 +689,7 @@ static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
     return frame;
 }
 
+/// Output the main frame, or its map, with the score of the pair.
 static int filter_frames(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
@@ -678,7 +706,7 @@ static int filter_frames(FFFrameSync *fs)
         ret = AVERROR(ENOMEM);
     else if (reference)
         ret = score_frame(ctx, main, reference, n);
-    // without a reference the map stays black, or the frame passes
+    // a frame without a reference passes, or becomes a black map
     if (s->map)
         FFSWAP(AVFrame *, s->map, main);
     av_frame_free(&s->map);
@@ -704,15 +732,15 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
     return ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
 }
 
-// ---- memory and filters ----
+// ---- buffers and filters ----
 
-/// Gain of the Laplacian along an axis.
+/// Return the gain of the negated second difference along an axis at frequency i.
 static double laplacian_gain(int i, int size)
 {
     return 2 - 2 * cos(2 * M_PI * i / size);
 }
 
-/// Compute the filters of a tile, with the factor that the transforms there and back need.
+/// Compute the gains of a tile, which include the normalisation of both transforms.
 static void filter_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     const int w = s->width, h = s->height;
@@ -744,7 +772,7 @@ static void filter_tile(const MADContext *s, const Scratch *scratch, int tile)
     }
 }
 
-/// Allocate memory that uninit() frees. Without memory s->alloc_failed is set.
+/// Allocate a zeroed array that uninit() frees. Set s->alloc_failed and return NULL on failure.
 static void *tracked_alloc(MADContext *s, size_t nb, size_t size)
 {
     void *memory = av_calloc(nb, size);
@@ -808,7 +836,7 @@ static int config_output(AVFilterLink *outlink)
     s->height      = outlink->h;
     s->nb_tiles    = DIV_UP(s->width, MAD_LANES);
     s->nb_bands    = DIV_UP(s->height, BAND_ROWS);
-    // rows are shifted, so that a column is not in one set of the cache; a tile may reach beyond
+    // rows do not start in the same cache set; the last tile may reach beyond the width
     s->row_stride  = FFALIGN(s->width, 64) + MAD_LANES;
     s->cell_stride = s->width / MAD_STEP;
     s->nb_jobs     = ff_filter_get_nb_threads(ctx);

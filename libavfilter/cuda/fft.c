@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Plans and tables of the transforms on the GPU, see fft.h. Plans are searched exhaustively: the
+ * plan with the fewest stages wins, then the one that keeps most threads busy.
+ */
+
 #include <math.h>
 
 #include "libavutil/error.h"
@@ -26,11 +32,11 @@
 
 #include "fft.h"
 
-/// Odd radices come first: then the stores of the first stage to shared memory have no bank
-/// conflicts.
+/// Radices in the order of the stages. An odd radix in the first stage avoids bank conflicts of
+/// its stores to shared memory.
 static const int radices[] = { 9, 15, 5, 16, 12, 10, 8, 6, 4 };
 
-/// Threads per lane that have work in a stage.
+/// Return the number of threads of a lane that have work in stage i.
 static int active_per_lane(const FFTPlan *plan, int i)
 {
     const int each = plan->radix[i] * (FFT_VALUES_PER_THREAD / plan->radix[i]);
@@ -38,7 +44,7 @@ static int active_per_lane(const FFTPlan *plan, int i)
     return (plan->size + each - 1) / each;
 }
 
-/// Mean number of threads on a multiprocessor that have work.
+/// Return the mean number of threads with work on a multiprocessor of FFT_MAX_THREADS threads.
 static int active_threads(const FFTPlan *plan)
 {
     int sum = 0;
@@ -48,6 +54,7 @@ static int active_threads(const FFTPlan *plan)
     return FFT_MAX_THREADS / plan->threads * sum / plan->nb_stages;
 }
 
+/// Set the number of threads of a thread block: enough for each stage, in whole warps.
 static void set_threads(FFTPlan *plan)
 {
     int nb = 0;
@@ -57,7 +64,7 @@ static void set_threads(FFTPlan *plan)
     plan->threads = FFT_LANES * FFALIGN(nb, 32 / FFT_LANES);
 }
 
-/// Try all ways to factor rest into radices from number i on, and keep the best plan.
+/// Try all factorisations of remaining into radices[i] and later ones, and keep the best plan.
 static void search_radices(FFTPlan *best, FFTPlan *plan, int remaining, int i,
                            enum FFTMethod method)
 {
@@ -81,7 +88,7 @@ static void search_radices(FFTPlan *best, FFTPlan *plan, int remaining, int i,
         }
 }
 
-/// @return 1 if there is a plan for the size
+/// Plan transforms of a size. Return 1, or 0 if the size cannot be factored.
 static int plan_for_size(FFTPlan *plan, int length, int size, enum FFTMethod method)
 {
     FFTPlan candidate = { .length = length, .size = size };
@@ -95,7 +102,7 @@ static int plan_for_size(FFTPlan *plan, int length, int size, enum FFTMethod met
 
 int ff_fft_plan(FFTPlan *plan, int length, enum FFTMethod method)
 {
-    // times powers of 2; av_tx, which transforms the chirp, is fast with such sizes, too
+    // sizes are these times powers of 2: av_tx, which transforms the chirp, is fast with them, too
     static const int odd_factors[] = { 1, 9, 5, 3, 15 };
     int best = 0;
 

@@ -18,11 +18,17 @@
 
 /**
  * @file
- * Inverse transforms of any length, by the method of Stockham: each stage leaves
- * the values in the order in which the next one takes them. See fft.h.
- *
- * C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
+ * Device functions of the transforms, see fft.h: Stockham's autosort algorithm and Bluestein's
+ * algorithm, after C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
  * sections 1.7 and 4.2.3.
+ *
+ * All transforms are inverse ones, e^(+2 pi i jk / n), and not normalised. For a forward
+ * transform, conjugate the values before and after it.
+ *
+ * A thread block of plan.threads threads transforms FFT_LANES lines: thread t has lane
+ * t % FFT_LANES and every (plan.threads / FFT_LANES)-th butterfly of its line. A stage keeps up to
+ * FFT_VALUES_PER_THREAD values of a thread in registers and exchanges them with the other threads
+ * of the lane through shared memory, where value i of lane l is at [i * FFT_LANES + l].
  */
 
 #ifndef AVFILTER_CUDA_FFT_CUH
@@ -51,19 +57,19 @@ static DEVICE_INLINE float2 complex_conj(float2 a)
     return make_float2(a.x, -a.y);
 }
 
-/// a + f * b
+/// Return a + f * b.
 static DEVICE_INLINE float2 complex_fused(float2 a, float f, float2 b)
 {
     return make_float2(fused_add(f, b.x, a.x), fused_add(f, b.y, a.y));
 }
 
-/// a + i * f * b
+/// Return a + i * f * b.
 static DEVICE_INLINE float2 complex_fused_i(float2 a, float f, float2 b)
 {
     return make_float2(fused_add(-f, b.y, a.x), fused_add(f, b.x, a.y));
 }
 
-/// Cosine of a part of a turn, -0.5 to 0.5. For constants: compilers fold it.
+/// Return the cosine of an angle in turns, -0.5 to 0.5. Only for constants: compilers fold it.
 static DEVICE_INLINE double const_cos(double turns)
 {
     const double x = 6.283185307179586477 * turns, y = x * x;
@@ -73,7 +79,7 @@ static DEVICE_INLINE double const_cos(double turns)
           (1 - y / 462 * (1 - y / 552)))))))))));
 }
 
-/// v times the k-th power of the n-th root of 1; k and n are constants.
+/// Return v times the k-th power of the n-th root of unity; k and n must be constants.
 static DEVICE_INLINE float2 mul_root(float2 v, int k, int n)
 {
     const double fraction = (double)(k % n) / n, centred = fraction > 0.5 ? fraction - 1 : fraction;
@@ -88,7 +94,7 @@ static DEVICE_INLINE float2 mul_root(float2 v, int k, int n)
     return complex_mul(v, make_float2((float)const_cos(centred), (float)const_cos(quarter)));
 }
 
-/// Transforms of N values, 1 to 5.
+/// Transform N values in place, N = 1 to 5.
 template<int N> static DEVICE_INLINE void small_fft(float2 v[N]);
 
 template<> DEVICE_INLINE void small_fft<1>(float2 v[1])
@@ -140,7 +146,7 @@ template<> DEVICE_INLINE void small_fft<5>(float2 v[5])
     v[3] = complex_fused_i(complex_fused_i(b, -sin2, difference1),  sin1, difference2);
 }
 
-/// A transform of N1 * N2 values, by N2 of N1 and N1 of N2.
+/// Transform N1 * N2 values in place: N2 transforms of N1 values, then N1 of N2.
 template<int N1, int N2>
 static DEVICE_INLINE void fft_composite(float2 v[N1 * N2])
 {
@@ -167,7 +173,7 @@ static DEVICE_INLINE void fft_composite(float2 v[N1 * N2])
     }
 }
 
-/// Multiply value i by the i-th power of a root.
+/// Multiply value i by the i-th power of a root of unity.
 template<int N>
 static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
 {
@@ -185,23 +191,23 @@ static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
     }
 }
 
-/// A stage, for one thread.
+/// State of a thread in a stage of a transform in shared memory.
 typedef struct FFTStage {
-    float2 *values;         ///< [size][FFT_LANES] in shared memory, from the thread's lane on
-    const float2 *roots;
+    float2 *values;         ///< [size][FFT_LANES] values, from the lane of the thread on
+    const float2 *roots;    ///< powers of the size-th root of unity
     int size;
-    int stride;             ///< product of the radices of the stages before
-    unsigned stride_inverse;       ///< of that, in 32 bits of fraction, rounded up
-    int first, step;        ///< butterflies of the thread
+    int stride;             ///< product of the radices of the previous stages
+    unsigned stride_inverse;    ///< 2^32 / stride, rounded up
+    int first, step;        ///< first butterfly of the thread, distance to the next one
 } FFTStage;
 
-/// i % s.before
+/// Return i % s.stride.
 static DEVICE_INLINE int fft_mod_stride(const FFTStage &s, int i)
 {
     return s.stride == 1 ? 0 : i - (int)((uint64_t)i * s.stride_inverse >> 32) * s.stride;
 }
 
-/// A stage of radix N1 * N2.
+/// Run a stage of radix N1 * N2. The first stage loads by io, the last one stores by it.
 template<int N1, int N2, typename IO>
 static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
 {
@@ -214,7 +220,7 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         const int j = s.first + i * s.step;
 
         if (j >= nb) {
-            // otherwise compilers keep the values of the stage before
+            // without the assignment, compilers keep the previous stage's values in registers
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = make_float2(0.f, 0.f);
@@ -254,11 +260,12 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         __syncthreads();
 }
 
-/// A stage in scratch memory.
+/// State of a thread in a stage of a transform in scratch memory.
 typedef struct FFTLargeStage : FFTStage {
-    float2 *next;           ///< takes the values
+    float2 *next;           ///< receives the results; swapped with values after the stage
 } FFTLargeStage;
 
+/// Run a stage of radix N1 * N2 from s.values to s.next.
 template<int N1, int N2>
 static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
 {
@@ -285,6 +292,7 @@ static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
     s.values = done;
 }
 
+/// Run a stage of a radix above FFT_LARGE_RADIX.
 template<typename IO>
 static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
 {
@@ -296,11 +304,12 @@ static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
     }
 }
 
-/// No larger radix: addresses in scratch memory take the registers that it needs.
+/// Plans of FFT_LARGE have no such radix: addresses in scratch memory need the registers.
 static DEVICE_INLINE void fft_wide_stage(FFTLargeStage &, int, FFTLargeStage &)
 {
 }
 
+/// Run all stages of a plan.
 template<typename Stage, typename IO>
 static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
 {
@@ -311,7 +320,7 @@ static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
 #pragma unroll 1
     for (int i = 0; i < plan.nb_stages; i++) {
         s.stride_inverse = plan.stride_inverse[i];
-        // keeps compilers from computing all stages' indices before the loop
+        // keep compilers from computing the indices of all stages before the loop
         asm volatile("" : "+r"(s.first));
         switch (plan.radix[i]) {
         case  4: fft_stage<4, 1>(s, io); break;
@@ -325,7 +334,7 @@ static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
     }
 }
 
-/// Transform in shared memory.
+/// Run a transform in shared memory.
 template<typename IO>
 static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const float2 *roots,
                                      IO &io)
@@ -337,15 +346,18 @@ static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const 
     fft_stages(s, plan, io);
 }
 
-/// The two transforms that convolve a line with a chirp; conjugates make the second one inverse.
+/**
+ * Loads and stores of the two transforms that convolve a line with a chirp. Conjugation makes the
+ * second one a forward transform.
+ */
 template<typename IO>
 struct FFTChirp {
     static const bool LOADS_SHARED = true, STORES_SHARED = true;
     IO &io;
-    float2 *values;                     ///< of the lane
-    const float2 *chirp, *filter;
+    float2 *values;                     ///< values of the lane, between both transforms
+    const float2 *chirp, *filter;       ///< see ff_fft_chirp()
     int length;
-    bool is_second;
+    bool is_second;                     ///< whether the second transform runs
 
     DEVICE_INLINE float2 load(int i) const
     {
@@ -363,7 +375,7 @@ struct FFTChirp {
     }
 };
 
-/// Transform in scratch memory, with or without a chirp.
+/// Run a transform in scratch memory, with or without a chirp.
 template<typename IO>
 static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FFTChirp<IO> &io)
 {
@@ -391,15 +403,16 @@ static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FF
 }
 
 /**
- * Transform FFT_LANES lines of plan.length complex values; by plan.threads threads,
- * whose lane is threadIdx.x % FFT_LANES.
+ * Transform FFT_LANES lines of plan.length complex values by all plan.threads threads of a thread
+ * block. The lane of a thread is threadIdx.x % FFT_LANES. Synchronize the thread block before
+ * reading what other threads have stored.
  *
- * @param memory ff_fft_memory_size() bytes of shared memory; for FFT_LARGE
- *               FFT_SCRATCH_BUFFERS times as many of scratch memory
- * @param table  ff_fft_table()
- * @param io     load(i) returns value i of the thread's line, store(i, v) takes value
- *               i of its transform. LOADS_SHARED: loads are from memory; STORES_SHARED:
- *               stores are to fft_lines_output()
+ * @param memory ff_fft_memory_size() bytes of shared memory; with FFT_LARGE, FFT_SCRATCH_BUFFERS
+ *               times as many bytes of scratch memory
+ * @param table  values from ff_fft_table()
+ * @param io     load(i) returns value i of the lane's line, store(i, v) receives value i of its
+ *               transform. LOADS_SHARED says that load() reads memory, STORES_SHARED that store()
+ *               writes to fft_lines_output()
  */
 template<int METHOD, typename IO>
 static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table,
@@ -423,7 +436,7 @@ static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const f
     }
 }
 
-/// Memory for what io.store() gets: of each lane, value i at [i * FFT_LANES + lane].
+/// Return the memory that io.store() may write to: value i of a lane at [i * FFT_LANES + lane].
 template<int METHOD>
 static DEVICE_INLINE float2 *fft_lines_output(float2 *memory, const FFTPlan &plan)
 {

@@ -18,8 +18,9 @@
 
 /**
  * @file
- * The GPU's transforms of lines, compiled for the CPU, in all ways to all lengths,
- * against the sums that they stand for.
+ * Test of cuda/fft.cuh, compiled for the CPU: compare transforms with their defining sums in double
+ * precision, for each method and for lengths up to 4096. Prints the first error, or the number of
+ * transforms by each method.
  */
 
 #include <complex>
@@ -33,14 +34,14 @@ extern "C" {
 
 #define MAX_LENGTH 4096
 #define MAX_SIZE   (4 * MAX_LENGTH)
-/// Of the largest error to the root of the mean square of the values.
+/// Maximum error, relative to the root of the energy of the values.
 #define TOLERANCE  3e-6
 
 static float2 memory[FFT_SCRATCH_BUFFERS * FFT_LANES * MAX_SIZE], table[3 * MAX_SIZE];
 static float2 line[FFT_LANES][MAX_LENGTH], got[FFT_LANES][MAX_LENGTH];
 static FFTPlan plan;
 
-/// Lines that come from outside, and are kept in the kernel's memory.
+/// Loads and stores of the lines: results stay in the memory of the transform.
 struct Lines {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
     const float2 *src;
@@ -50,6 +51,7 @@ struct Lines {
     void store(int i, float2 v) const { dst[i * FFT_LANES] = v; }
 };
 
+/// Kernel: transform line[] to got[].
 template<int METHOD>
 static void transform(Params)
 {
@@ -62,7 +64,7 @@ static void transform(Params)
         got[lane][i] = io.dst[i * FFT_LANES];
 }
 
-/// The largest error of a transform, of all its values or, of a long one, of some.
+/// Return the largest relative error of a transform, over about 128 values of a long one.
 static double max_error(const float2 *got, const float2 *value, int length)
 {
     const int step = 1 + length / 128;
@@ -76,13 +78,17 @@ static double max_error(const float2 *got, const float2 *value, int length)
         for (int i = 0; i < length; i++)
             sum += std::complex<double>(value[i].x, value[i].y) *
                    std::polar(1., 2 * M_PI * ((int64_t)i * k % length) / length);
-        if (!(std::abs(sum) <= largest))    // a nan is an error, too
+        if (!(std::abs(sum) <= largest))    // also true for NaN
             largest = std::abs(sum);
     }
     return largest / sqrt(energy);
 }
 
-/// @return 1 if it was done that way, 0 if there is none; ends the program if it is wrong
+/**
+ * Transform random lines of a length by a method. Exit the program on an error.
+ *
+ * @return 1, or 0 if the method is not possible for the length
+ */
 static int test(int length, enum FFTMethod method)
 {
     static void (*const kernel[])(Params) = {
@@ -108,7 +114,7 @@ static int test(int length, enum FFTMethod method)
         const double error = max_error(got[lane], line[lane], length);
 
         if (!(error < TOLERANCE)) {
-            printf("length %d, way %d, lane %d: off by %g\n", length, method, lane, error);
+            printf("length %d, method %d, lane %d: error %g\n", length, method, lane, error);
             exit(1);
         }
     }
@@ -121,7 +127,7 @@ int main(void)
     const int nb_videos = sizeof(video) / sizeof(*video);
     int nb[FFT_NB_METHODS] = { 0 };
 
-    // all short ones, then some with primes and what is near powers of two
+    // all short lengths, then every 13th, then lengths of videos
     for (int i = 0, length = 1; i < nb_videos; length += length < 270 ? 1 : 13) {
         if (length > 700)
             length = video[i++];
