@@ -18,13 +18,19 @@
 
 /**
  * @file
- * Most Apparent Distortion, on CUDA frames
+ * Most Apparent Distortion on CUDA frames
  *
- * The twin of vf_mad.c, where the method is described: the same maps in single
- * precision.
+ * vf_mad.c describes the method. Both filters compute the same maps in single precision; scores
+ * differ by rounding, since the transforms and the order of sums differ.
  *
- * As many filters of a scale are worked on at once as have room for their responses
- * in the L2 cache: one kernel writes the responses there, and the next one reads them.
+ * Order of the kernels of a pair: load converts samples to planes; line kernels transform rows
+ * and columns of the planes, apply the CSF and transform the lightness back; detect computes the
+ * detection map. For each scale, line kernels compute the responses to the log-Gabor filters and
+ * the moments of their cells, and compare adds the scale to the appearance map. pool sums both
+ * squared maps. The host computes the score from these sums.
+ *
+ * The filters of a scale run together as long as their responses fit into MAX_RESPONSE bytes:
+ * then one line kernel writes the responses to the L2 cache, and the next one reads them there.
  */
 
 #include <math.h>
@@ -44,12 +50,12 @@
 #include "vf_mad_cuda.h"
 #include "video.h"
 
-/// Filters of a scale are worked on at once while their response takes no more bytes.
+/// Maximum size in bytes of the responses to the filters that run together.
 #define MAX_RESPONSE (280 << 20)
-/// Rows begin at multiples of this many elements.
+/// Rows of planes and spectra begin at multiples of this number of elements.
 #define ALIGN 32
 
-/// Kernels that transform lines: rows, then columns.
+/// Kernels that transform lines: those of rows, then those of columns.
 enum LineKernel {
     PLANE_ROWS,
     LIGHTNESS_ROWS,
@@ -68,13 +74,13 @@ typedef struct MADCUDAContext {
     CUfunction line_kernels[NB_LINE_KERNELS][FFT_NB_METHODS];
     enum FFTMethod row_method, column_method;
 
-    CUdeviceptr buffer;                 ///< all of it
-    CUdeviceptr lightness[PAIR_NB];  ///< tables
-    MADRange range[PAIR_NB];         ///< that they are for
-    size_t appearance_size;
+    CUdeviceptr buffer;                 ///< allocation that contains all device memory of a size
+    CUdeviceptr lightness[PAIR_NB];     ///< lookup tables, see MADCUDAInput
+    MADRange range[PAIR_NB];            ///< ranges for which these tables were computed
+    size_t appearance_size;             ///< size of the appearance map in bytes
 
     MADCUDAParams params;
-    CUfunction load;                    ///< for the pair's format
+    CUfunction load;                    ///< load_8 or load_16, by the format of the pair
 } MADCUDAContext;
 
 #define OFFSET(x) offsetof(MADCUDAContext, x)
@@ -95,9 +101,9 @@ CUDA_QUEUE_CHECK_PARAMS(MADCUDAParams);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
 CUDA_QUEUE_PTX(vf_mad_large_cuda);
 
-// ---- one pair ----
+// ---- kernels of a pair ----
 
-/// Launch a kernel over w x h items, in thread blocks of block_w x block_h.
+/// Launch a kernel with one thread for each of w x h items, in thread blocks of block_w x block_h.
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h,
                          int block_w, int block_h)
 {
@@ -108,10 +114,10 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
 }
 
 /**
- * Launch a kernel that transforms lines.
+ * Launch a line kernel.
  *
- * @param nb        thread blocks, of FFT_LANES lines or pairs of lines each
- * @param nb_layers planes or responses
+ * @param nb        number of thread blocks in a layer, each for FFT_LANES lines or pairs of rows
+ * @param nb_layers number of planes or responses
  */
 static int launch_line_kernel(AVFilterContext *ctx, enum LineKernel kernel, int nb, int nb_layers)
 {
@@ -129,7 +135,7 @@ static int launch_line_kernel(AVFilterContext *ctx, enum LineKernel kernel, int 
                                 plan->threads, 1, shared, &s->params);
 }
 
-/// The planes, their spectra, and the detection map.
+/// Launch the kernels of the planes, their spectra and the detection map.
 static int launch_detection(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -146,7 +152,7 @@ static int launch_detection(AVFilterContext *ctx)
                          p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
 }
 
-/// The appearance map, by the responses to nb_filters filters of a scale at once.
+/// Launch the kernels of the appearance map, for nb_filters filters of a scale at once.
 static int launch_appearance(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -173,7 +179,7 @@ static int launch_appearance(AVFilterContext *ctx)
     return 0;
 }
 
-/// Enqueue the kernels of the pair.
+/// Launch all kernels of the pair; callback of the queue.
 static int launch(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -189,7 +195,7 @@ static int launch(AVFilterContext *ctx)
                          MAD_POOL_THREADS, 1);
 }
 
-/// Score a frame whose result is there.
+/// Score a frame whose result has arrived, or do nothing if data is NULL; callback of the queue.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
@@ -202,7 +208,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 
 // ---- memory, plans and tables for a size ----
 
-/// Upload a table of floats, and free it; NULL is an error.
+/// Upload a table of nb floats, and free it. Return AVERROR(ENOMEM) if it is NULL.
 static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb)
 {
     int ret = table ? ff_cuda_queue_upload(ctx, dst, table, nb * sizeof(*table)) : AVERROR(ENOMEM);
@@ -211,7 +217,7 @@ static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb
     return ret;
 }
 
-/// Lightness of the samples of one picture.
+/// Upload the lightness table of an input.
 static int upload_lightness(AVFilterContext *ctx, int input)
 {
     MADCUDAContext *s = ctx->priv;
@@ -224,7 +230,7 @@ static int upload_lightness(AVFilterContext *ctx, int input)
     return upload(ctx, s->lightness[input], table, nb);
 }
 
-/// The filter of the lightness.
+/// Upload the gains of the CSF.
 static int upload_csf(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -237,7 +243,7 @@ static int upload_csf(AVFilterContext *ctx)
     return upload(ctx, p->csf, table, p->h * p->half_pitch);
 }
 
-/// Where frequencies are for the log-Gabor filters, by the distances from the centre.
+/// Upload radial distance and angle of each frequency, see MADCUDAParams.
 static int upload_polar(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -256,6 +262,7 @@ static int upload_polar(AVFilterContext *ctx)
     return upload(ctx, p->polar, table, nb);
 }
 
+/// Upload the table of a plan.
 static int upload_fft_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
 {
     const size_t nb = ff_fft_table_size(plan);
@@ -269,7 +276,7 @@ static int upload_fft_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan
     return upload(ctx, dst, table, 2 * nb);
 }
 
-/// What the kernels know of a size.
+/// Set the parameters that depend on the size of the pictures.
 static void set_size(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
@@ -306,6 +313,7 @@ static void set_size(AVFilterContext *ctx, int width, int height)
         p->nb_filters /= 2;
 }
 
+/// Allocate the device memory of a size, and set the pointers to its parts.
 static int alloc_memory(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -339,7 +347,7 @@ static int alloc_memory(AVFilterContext *ctx)
 
     for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
         size += FFALIGN(part[i].size, 256);
-    // to all zeros, since padding is transformed, too
+    // zeroed, since padding is transformed too
     ret = ff_cuda_queue_alloc(ctx, &s->buffer, size);
     if (ret < 0)
         return ret;
@@ -349,12 +357,12 @@ static int alloc_memory(AVFilterContext *ctx)
         size -= FFALIGN(part[i].size, 256);
         *part[i].ptr = s->buffer + size;
     }
-    // the planes are not needed any more when the first response is made
+    // the planes are no longer needed when the first response is written
     p->plane = p->response;
     return 0;
 }
 
-/// The kernels that transform lines in a way, of its module.
+/// Line kernels of a method, whose names in the module end with a suffix.
 #define LINE_KERNELS(method, suffix)                                                      \
     { "mad_plane_rows" suffix,       OFFSET(line_kernels[PLANE_ROWS][method])       },    \
     { "mad_plane_columns" suffix,    OFFSET(line_kernels[PLANE_COLUMNS][method])    },    \
@@ -365,7 +373,7 @@ static int alloc_memory(AVFilterContext *ctx)
 static const CUDAQueueKernel chirp_kernels[] = { LINE_KERNELS(FFT_CHIRP, "_chirp"), { NULL } };
 static const CUDAQueueKernel large_kernels[] = { LINE_KERNELS(FFT_LARGE, "_large"), { NULL } };
 
-/// Load the kernels of a way, unless that was done.
+/// Load the line kernels of a method unless they are loaded. Drivers take seconds to compile them.
 static int load_line_kernels(AVFilterContext *ctx, enum FFTMethod method)
 {
     static const CUDAQueueModule modules[] = {
@@ -377,8 +385,14 @@ static int load_line_kernels(AVFilterContext *ctx, enum FFTMethod method)
     return s->line_kernels[PLANE_ROWS][method] ? 0 : ff_cuda_queue_load(ctx, &modules[method]);
 }
 
-/// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which
-/// those from first to end - 1 are used.
+/**
+ * Plan the transforms of lines of a length by the fastest method for which the GPU has enough
+ * shared memory, and load its kernels.
+ *
+ * @param method receives the method
+ * @param first  first line kernel that will use the plan
+ * @param end    line kernel after the last one that will use it
+ */
 static int plan_fft(AVFilterContext *ctx, FFTPlan *plan, enum FFTMethod *method, int length,
                       int first, int end)
 {
@@ -402,6 +416,7 @@ static int plan_fft(AVFilterContext *ctx, FFTPlan *plan, enum FFTMethod *method,
     return load_line_kernels(ctx, FFT_LARGE);
 }
 
+/// Plan the transforms of rows and columns.
 static int init_fft_plans(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -420,7 +435,7 @@ static int init_fft_plans(AVFilterContext *ctx)
     return 0;
 }
 
-/// Be ready for pictures of a size: that of the link, but for cropped frames.
+/// Prepare for pictures of a size. It differs from that of the link for cropped frames.
 static int prepare(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
@@ -443,7 +458,7 @@ static int prepare(AVFilterContext *ctx, int width, int height)
 
 // ---- the filter ----
 
-/// Say where a picture is, and what its samples mean.
+/// Set address and range of an input frame.
 static int set_input(AVFilterContext *ctx, int i, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc)
 {
@@ -461,7 +476,12 @@ static int set_input(AVFilterContext *ctx, int i, const AVFrame *frame,
     return range_changed ? upload_lightness(ctx, i) : 0;
 }
 
-/// Allocate a black frame for the map, with the properties of the main input's frame.
+/**
+ * Allocate a black frame for the map, with the properties of the main frame; callback of the
+ * queue.
+ *
+ * @param output receives the frame, also after an error; unchanged if output=main
+ */
 static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
 {
     MADCUDAContext *s = ctx->priv;
@@ -475,7 +495,7 @@ static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
     if (!map || av_frame_copy_props(map, frame) < 0)
         return AVERROR(ENOMEM);
     desc = ff_cuda_queue_format(map->hw_frames_ctx);
-    // those of the pool may be larger
+    // frames of the pool may be larger than a cropped one
     map->width  = frame->width;
     map->height = frame->height;
     s->params.map       = ff_cuda_queue_plane(map, 0);
@@ -495,6 +515,7 @@ static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
     return ret;
 }
 
+/// Set the parameters of a pair, a batch of its own; callback of the queue.
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     MADCUDAContext *s = ctx->priv;
@@ -522,6 +543,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
+/// Prepare for the size of the link; callback of the queue.
 static int setup(AVFilterContext *ctx)
 {
     return prepare(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
@@ -573,8 +595,8 @@ static av_cold void uninit(AVFilterContext *ctx)
 const FFFilter ff_vf_mad_cuda = {
     .p.name         = "mad_cuda",
     .p.description  =
-        NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of "
-                             "CUDA frames (MAD)."),
+        NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion) "
+                             "on CUDA frames."),
     .p.priv_class   = &mad_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -18,32 +18,38 @@
 
 /**
  * @file
- * The kernels of MAD. The transforms of lines are done between what comes before
- * and after them, without a way through memory.
+ * Kernels of mad_cuda. vf_mad.c describes the method, vf_mad_cuda.c the order of the kernels.
  *
- * Planes are transformed in single precision, less their first sample: the
- * log-Gabor filters have no zero frequency, and the responses of what is flat are
- * zeros then. Statistics of blocks are made from those of 4x4 cells about the
- * cells' means: no sum of powers cancels.
+ * Line kernels transform rows or columns, see fft_lines(), between loads and stores of their own:
+ * a structure with load() and store() applies filters and computes magnitudes, so that no
+ * intermediate line passes through device memory. MAD_CHIRP and MAD_LARGE select the method for
+ * modules that contain line kernels only.
+ *
+ * Planes are transformed less their first sample. The log-Gabor filters reject the zero frequency
+ * anyway, and a flat picture then has responses of exactly 0. Moments of blocks are merged from
+ * those of 4x4 cells, each about the mean of the cell, so that no large sums of powers cancel.
  */
 
 #include "cuda/fft.cuh"
 #include "cuda/kernel.cuh"
 #include "vf_mad_cuda.h"
 
+/// Cells along a side of a sub-block.
 #define SUB_CELLS     (MAD_SUB_BLOCK / MAD_STEP)
 
-/// Where plane i begins.
+/// Return the first sample of plane i.
 static DEVICE_INLINE float *plane_of(const MADCUDAParams &p, int i)
 {
     return p.plane + (int64_t)i * p.h * p.pitch;
 }
 
+/// Return the first value of the spectrum of plane i.
 static DEVICE_INLINE float2 *spectrum_of(const MADCUDAParams &p, int i)
 {
     return (float2 *)p.spectrum + (int64_t)i * p.h * p.half_pitch;
 }
 
+/// Return the first value of response i: filter i / PAIR_NB, picture i % PAIR_NB.
 static DEVICE_INLINE float2 *response_of(const MADCUDAParams &p, int i)
 {
     return (float2 *)p.response + (int64_t)i * p.h * p.pitch;
@@ -54,7 +60,7 @@ static DEVICE_INLINE float square(float x)
     return x * x;
 }
 
-/// A sample less black, limited to the range; bits beyond the depth do not count.
+/// Load a sample minus black, clipped to 0..white. Bits beyond the depth are ignored.
 template<typename T>
 static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAInput &input,
                                      int x, int y)
@@ -66,7 +72,7 @@ static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAInput 
     return v < input.white ? v : input.white;
 }
 
-/// Write the value of a map at x, y; the range is that of the main picture.
+/// Write a value of a map to luma at x, y, in the range of the main picture.
 static DEVICE_INLINE void write_map(const MADCUDAParams &p, int x, int y, float value,
                                   bool is_detection)
 {
@@ -80,7 +86,7 @@ static DEVICE_INLINE void write_map(const MADCUDAParams &p, int x, int y, float 
         row[x] = sample;
 }
 
-/// Moments of a cell, each fourth of whose samples are stride from the last.
+/// Compute the moments of a cell whose rows, or columns, are stride elements apart.
 static DEVICE_INLINE MADMoments compute_cell(const float4 *src, int stride)
 {
     float v[MAD_CELL_SAMPLES];
@@ -97,7 +103,7 @@ static DEVICE_INLINE MADMoments compute_cell(const float4 *src, int stride)
     return mad_cell_moments(v);
 }
 
-/// Make the planes; a thread has one sample of each.
+/// Convert the samples of both pictures to planes. A thread has one sample of each plane.
 template<typename T>
 static DEVICE_INLINE void load(const MADCUDAParams &p)
 {
@@ -123,7 +129,7 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
     plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[PAIR_MAIN] - lightness[PAIR_REFERENCE];
 }
 
-/// Mean and 2nd moment of some cells.
+/// Merge mean and 2nd moment of w x h cells.
 static DEVICE_INLINE MADMoments merge_variances(const MADMoments *cell, int pitch, int w, int h)
 {
     MADMoments m = { 0.f, 0.f, 0.f, 0.f };
@@ -145,7 +151,7 @@ static DEVICE_INLINE MADMoments merge_variances(const MADMoments *cell, int pitc
     return m;
 }
 
-/// Mean and moments of MAD_BLOCK_CELLS parts of so many samples each.
+/// Merge the moments (mean, m2, m3, m4) of MAD_BLOCK_CELLS parts of nb_samples samples each.
 static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
 {
     float4 m = { 0.f, 0.f, 0.f, 0.f };
@@ -166,8 +172,11 @@ static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], floa
 }
 
 /**
- * What detection of one tile of blocks shares. Cells reach 3 beyond the last
- * block's first; lmse of a sample is over those from 7 before it to 8 after it.
+ * @name Shared memory of the detection kernel, for a tile of MAD_DETECT_W x MAD_DETECT_H blocks
+ *
+ * Cells of the tile reach 3 cells beyond the first cell of the last block. The window of lmse
+ * reaches from 7 samples before a sample to 8 samples after it.
+ * @{
  */
 #define DETECT_CELLS_W (MAD_DETECT_W + MAD_BLOCK_CELLS - 1)
 #define DETECT_CELLS_H (MAD_DETECT_H + MAD_BLOCK_CELLS - 1)
@@ -179,11 +188,12 @@ static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], floa
 typedef struct DetectShared {
     MADMoments reference[DETECT_CELLS_H][DETECT_CELLS_W];
     MADMoments error[DETECT_CELLS_H][DETECT_CELLS_W];
-    float difference[LMSE_H][LMSE_W + 1];                   ///< squared
-    float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< over MAD_BLOCK of them
+    float difference[LMSE_H][LMSE_W + 1];                   ///< squared errors
+    float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< sums of MAD_BLOCK in a row
 } DetectShared;
+/// @}
 
-/// Sums of MAD_BLOCK values from each of the first MAD_STEP on.
+/// Sum MAD_BLOCK values from each of the first MAD_STEP positions on.
 static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int stride)
 {
     float v[MAD_STEP + MAD_BLOCK - 1], common = 0.f;
@@ -206,7 +216,7 @@ static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int st
     }
 }
 
-/// Cell moments of the filtered lightness for a tile.
+/// Compute the cell moments of filtered lightness and error for a tile that begins at block tx, ty.
 static DEVICE_INLINE void load_cells(DetectShared &s, const MADCUDAParams &p,
                                      int tx, int ty, int thread)
 {
@@ -226,7 +236,7 @@ static DEVICE_INLINE void load_cells(DetectShared &s, const MADCUDAParams &p,
     }
 }
 
-/// Squared differences of the samples, those outside the tile's own reach as 0.
+/// Load the squared errors of the samples for a tile; 0 outside of the picture.
 static DEVICE_INLINE void load_differences(DetectShared &s, const MADCUDAParams &p,
                                            int tx, int ty, int thread)
 {
@@ -244,7 +254,7 @@ static DEVICE_INLINE void load_differences(DetectShared &s, const MADCUDAParams 
     }
 }
 
-/// Visibility of the error in a block.
+/// Compute the visibility of the error in the thread's block bx, by.
 static DEVICE_INLINE float visibility(const DetectShared &s, const MADCUDAParams &p, int bx, int by)
 {
     const int x = threadIdx.x, y = threadIdx.y;
@@ -269,7 +279,7 @@ static DEVICE_INLINE float visibility(const DetectShared &s, const MADCUDAParams
     return mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), variance);
 }
 
-/// Sum over a block's first cell, as far as it is in the interior, whose map is written if MAP is set.
+/// Sum lmse^2 over the interior part of a block's first cell. If MAP is set, write it to the map.
 template<bool MAP>
 static DEVICE_INLINE float lmse_square(const DetectShared &s, const MADCUDAParams &p,
                                        int bx, int by, float visible)
@@ -297,7 +307,12 @@ static DEVICE_INLINE float lmse_square(const DetectShared &s, const MADCUDAParam
     return sum;
 }
 
-/// The detection map; a thread has a block.
+/**
+ * Compute the detection map.
+ *
+ * Thread blocks of MAD_DETECT_W x MAD_DETECT_H threads; a thread has a block of samples. If MAP is
+ * set, also write the output frame.
+ */
 template<bool MAP>
 static DEVICE_INLINE void detect(const MADCUDAParams &p)
 {
@@ -322,7 +337,7 @@ static DEVICE_INLINE void detect(const MADCUDAParams &p)
     }
 }
 
-/// Twice the place of a frequency from the centre, which in odd sizes is between two.
+/// Return twice the signed distance from the filters' centre, which is off by 1/2 in odd sizes.
 static DEVICE_INLINE int twice_centred(int i, int size)
 {
     const int place = i + (size + 1) / 2;
@@ -330,7 +345,7 @@ static DEVICE_INLINE int twice_centred(int i, int size)
     return 2 * (place < size ? place : place - size) - size;
 }
 
-/// A filter's factor; distances are in widths.
+/// Return the gain of a filter, with the normalisation of the transforms.
 static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
                                        float direction)
 {
@@ -339,16 +354,17 @@ static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, flo
     return p.norm * mad_log_gabor_gain(radial * radial + d * d);
 }
 
-/// A column of a filtered spectrum, which is transformed to one of the response.
+/// Loads of a column of a filtered spectrum, and stores of that column of the response.
 struct FilteredColumn {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const MADCUDAParams &p;
-    bool is_inside;             ///< the picture; else it is not stored
-    int c;
-    bool mirrored;              ///< the spectrum has one half, which the other one mirrors
-    const float2 *src, *polar_column;  ///< the spectrum, and where its frequencies are for the filters
+    bool is_inside;             ///< whether the column exists; otherwise nothing is stored
+    int c;                      ///< column
+    bool mirrored;              ///< whether only its conjugate is stored
+    const float2 *src;          ///< column of the spectrum
+    const float2 *polar_column; ///< radial distances and angles
     float2 *dst;
-    int half, last;             ///< row in the middle, and behind those that mirror each other
+    int half, last;             ///< rows r and last - r mirror each other, r < half
     float direction, offset, sign;
 
     DEVICE_INLINE FilteredColumn(const MADCUDAParams &params, int column, int response)
@@ -368,7 +384,7 @@ struct FilteredColumn {
 
     DEVICE_INLINE float2 load(int r) const
     {
-        // half of the distance from the centre, as twice_centred() of the height is
+        // the row of the table is half of twice_centred(r, p.h), without its sign
         const float2 polar = polar_column[(r < half ? r : last - r) * p.half_pitch];
         const float2 value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
         const float angle  = fused_add(sign, polar.y, offset);
@@ -386,12 +402,12 @@ struct FilteredColumn {
     }
 };
 
-/// A row of a response, whose magnitudes are kept beside those of the other lanes.
+/// Loads of a row of a response, and stores of its magnitudes, interleaved with the other lanes.
 struct MagnitudeRow {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
-    float *magnitude;
+    float *magnitude;                   ///< [w][FFT_LANES]
     const float2 *src;
-    int skipped_begin, skipped_end;
+    int skipped_begin, skipped_end;     ///< columns outside of the passband, which are 0
 
     DEVICE_INLINE float2 load(int x) const
     {
@@ -404,11 +420,11 @@ struct MagnitudeRow {
     }
 };
 
-/// Two rows of a plane, as one of complex values, which are kept beside those of the other lanes.
+/// Loads of two rows of a plane as one complex row, and stores of its spectrum in memory.
 struct PlaneRows {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
-    const float *src[2];                ///< NULL beyond the picture
-    float2 *values;                     ///< of the lane
+    const float *src[2];                ///< NULL for rows below the picture
+    float2 *values;                     ///< [w][FFT_LANES] from the lane on
 
     DEVICE_INLINE float2 load(int x) const
     {
@@ -421,11 +437,11 @@ struct PlaneRows {
     }
 };
 
-/// The other way: half of the spectra of two rows.
+/// Loads of two half spectra as one complex spectrum, and stores of two rows of a plane.
 struct SpectrumRows {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const float2 *src[2];
-    float *dst[2];                      ///< NULL beyond the picture
+    float *dst[2];                      ///< NULL for rows below the picture
     int w;
 
     DEVICE_INLINE float2 load(int x) const
@@ -445,14 +461,14 @@ struct SpectrumRows {
     }
 };
 
-/// A column of a plane's spectrum, in place.
+/// Loads and stores of a column of a plane's spectrum, in place, with a gain.
 struct SpectrumColumn {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     float2 *values;
-    const float *gain;                  ///< NULL for 1
-    float sign;                         ///< -1: the forward transform, by conjugates
+    const float *gain;                  ///< gain of each row, or NULL for 1
+    float sign;                         ///< -1 conjugates the values for a forward transform
     int pitch;
-    bool is_inside;                     ///< else it is not stored
+    bool is_inside;                     ///< whether the column exists; otherwise nothing is stored
 
     DEVICE_INLINE float2 load(int r) const
     {
@@ -471,8 +487,12 @@ struct SpectrumColumn {
 };
 
 /**
- * Transform the rows of a plane, two at once; blockIdx.y is the plane. Its spectrum
- * has one half, which the other one mirrors.
+ * Transform the rows of plane blockIdx.y, a pair in each lane, and store half spectra, columns
+ * 0 to w / 2. The other half is conjugate to it.
+ *
+ * The functions up to response_rows() are the bodies of the line kernels. Grid: thread blocks of
+ * lines x layers, blockIdx.y is the layer. memory is shared memory, or scratch memory with
+ * FFT_LARGE. block is the thread block's index along the lines.
  */
 template<int METHOD>
 static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int block)
@@ -495,7 +515,7 @@ static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int
     }
 }
 
-/// Columns of the spectra; blockIdx.y is the plane. Lightness is filtered and transformed back.
+/// Transform the columns of plane blockIdx.y. Apply the CSF to lightness, and transform it back.
 template<int METHOD>
 static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, int block)
 {
@@ -514,7 +534,7 @@ static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, 
     }
 }
 
-/// Rows of the filtered lightness; blockIdx.y is its plane.
+/// Transform the rows of lightness plane blockIdx.y back, a pair in each lane.
 template<int METHOD>
 static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
@@ -529,10 +549,7 @@ static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory,
     fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, rows);
 }
 
-/**
- * Columns of the responses to nb_filters filters, out of both pictures' spectra;
- * blockIdx.y is the response.
- */
+/// Filter the spectrum of a picture and transform its columns; blockIdx.y is the response.
 template<int METHOD>
 static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memory, int block)
 {
@@ -543,7 +560,10 @@ static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memor
     fft_lines<METHOD>(memory, p.column_plan, (const float2 *)p.column_table, column);
 }
 
-/// Cells of the responses, by their rows; block is the row of cells, blockIdx.y the response.
+/**
+ * Transform the rows of response blockIdx.y, and compute the moments of its magnitudes in cell row
+ * block: the FFT_LANES lanes are the rows of the cells.
+ */
 template<int METHOD>
 static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
@@ -568,12 +588,13 @@ static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, 
 }
 
 /**
- * Join the cells of a thread block's blocks to strips of a cell's width, each of
- * which is part of MAD_BLOCK_CELLS blocks.
+ * Merge MAD_BLOCK_CELLS cells below each other to a strip, for all blocks of a thread block. Up to
+ * MAD_BLOCK_CELLS blocks share a strip.
  *
- * @param cell the first of the first block
- * @param w    number of columns of cells that there are
- * @param h    number of rows of cells that there are
+ * @param strip [MAD_BLOCKS_H][MAD_STRIPS] in shared memory
+ * @param cell  first cell of the thread block's first block
+ * @param pitch cells between rows
+ * @param w, h  columns and rows of cells from there to the end of the map
  */
 static DEVICE_INLINE void merge_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
                                       int pitch, int w, int h)
@@ -590,7 +611,7 @@ static DEVICE_INLINE void merge_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], c
     }
 }
 
-/// How much of the first cell of a block is in the interior, along an axis.
+/// Return how many samples of a block's first cell lie in the interior along an axis.
 static DEVICE_INLINE int nb_inside(int block, int size)
 {
     const int left = size - MAD_BORDER_END - MAD_BORDER_BEGIN - MAD_STEP * block;
@@ -598,7 +619,7 @@ static DEVICE_INLINE int nb_inside(int block, int size)
     return left < MAD_STEP ? left : MAD_STEP;
 }
 
-/// Sum over a thread block, for its first thread.
+/// Sum a value over a thread block of MAD_POOL_THREADS threads; only thread 0 gets the sum.
 static DEVICE_INLINE double block_sum(double *shared, double value)
 {
     const int i = threadIdx.x;
@@ -615,32 +636,36 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
 
 extern "C" {
 
-// with these, the kernels for lines alone are compiled: see Makefile
+// the modules of other methods contain line kernels only, see Makefile
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
+/// load() for samples of 8 bits, in thread blocks of MAD_LOAD_W x MAD_LOAD_H threads.
 __global__ void mad_load_8(MADCUDAParams p)
 {
     load<uint8_t>(p);
 }
 
+/// load() for samples of more than 8 bits, in the same thread blocks.
 __global__ void mad_load_16(MADCUDAParams p)
 {
     load<uint16_t>(p);
 }
 
+/// detect() without a map.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect(MADCUDAParams p)
 {
     detect<false>(p);
 }
 
+/// detect() with a map.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect_map(MADCUDAParams p)
 {
     detect<true>(p);
 }
 
-/// Make an output frame black; a thread has a word.
+/// Fill a plane of the output frame. A thread has a word; thread blocks are MAD_POOL_THREADS wide.
 __global__ void mad_fill(MADCUDAFill p)
 {
     const int64_t i = (int64_t)blockIdx.x * MAD_POOL_THREADS + threadIdx.x;
@@ -649,7 +674,10 @@ __global__ void mad_fill(MADCUDAFill p)
         p.dst[i] = p.word;
 }
 
-/// Show the appearance map; a thread has a sample.
+/**
+ * Write the appearance map to luma of the output frame. Thread blocks of MAD_LOAD_W x MAD_LOAD_H
+ * threads; a thread has a sample of the interior.
+ */
 __global__ void mad_appearance_map(MADCUDAParams p)
 {
     const int x = blockIdx.x * MAD_LOAD_W + threadIdx.x;
@@ -663,7 +691,10 @@ __global__ void mad_appearance_map(MADCUDAParams p)
 
 #endif /* MAD_CHIRP, MAD_LARGE */
 
-/// Kernels that transform lines: a thread block takes FFT_LANES of them, in scratch memory several times.
+/**
+ * Define a line kernel: plan.threads threads transform FFT_LANES lines. With FFT_LARGE, a launch
+ * has at most FFT_SCRATCH_BLOCKS thread blocks, and each repeats this for further lines.
+ */
 #ifdef MAD_LARGE
 #define LINE_KERNEL(name)                                                                \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
@@ -697,7 +728,12 @@ LINE_KERNEL(response_rows)
 
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
-/// Add a scale to the appearance map; a thread has a block.
+/**
+ * Add the differences of a scale to the appearance map, eta of the paper.
+ *
+ * Thread blocks of MAD_BLOCKS_W x MAD_BLOCKS_H threads, a warp in a row; a thread has a block of
+ * samples. Shared memory holds the strips of all orientations and both pictures.
+ */
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
 mad_compare(MADCUDAParams p)
 {
@@ -728,8 +764,9 @@ mad_compare(MADCUDAParams p)
 }
 
 /**
- * The sums over both maps. The last thread block to finish adds those of all, in
- * their order.
+ * Sum both squared maps. MAD_POOL_BLOCKS thread blocks of MAD_POOL_THREADS threads; shared memory
+ * holds a sum of each thread. The last thread block to finish adds the sums of all thread blocks
+ * in their order: the result is the same in each run.
  */
 __global__ void __launch_bounds__(MAD_POOL_THREADS)
 mad_pool(MADCUDAParams p)
