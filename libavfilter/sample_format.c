@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Format negotiation, checks of inputs and frames, and conversion of RGB to luma, see
+ * sample_format.h
+ */
+
 #include <string.h>
 
 #include "libavutil/csp.h"
@@ -27,13 +33,14 @@
 #include "filters.h"
 #include "sample_format.h"
 
-/// Weights of rgb2gray in units of 2^-22; their sum is 1. Rounded to 8 bits, the luma of each of
-/// the 2^24 colors is that of the weights in double precision.
+/// Weights of rgb2gray in units of 2^-22; their sum is 1. For each of the 2^24 colors they give the
+/// same rounded luma as the weights in double precision.
 static const int rgb_weight[3] = { 1253829, 2462237, 478238 };
 #define RGB_WEIGHT_BITS 22
 
 // ---- negotiation ----
 
+/// Return the formats that the filter accepts, or NULL if out of memory.
 static AVFilterFormats *list_formats(const AVFilterContext *ctx)
 {
     const LumaInputs *s = ctx->priv;
@@ -72,8 +79,8 @@ static const char *scaler_name(const AVFilterContext *ctx)
 }
 
 /**
- * Check that no scaler converts the format of an input. libavfilter inserts one for a format that is
- * not wanted, and one of the user may have chosen the format of the other input.
+ * Check that no scaler converts the format of an input. libavfilter inserts a scaler for a format
+ * that the filter does not accept, and a scaler of the user may negotiate the other input's format.
  */
 static int check_conversion(AVFilterContext *ctx, int i)
 {
@@ -81,11 +88,11 @@ static int check_conversion(AVFilterContext *ctx, int i)
     const AVFilterLink *to = ctx->inputs[i], *from;
     int is_error;
 
-    // after format= the user has chosen; other filters may follow the scaler
+    // look for a scaler before filters that keep the format; after format= the user has chosen it
     while (to->src->nb_inputs == 1 && to->src->inputs[0]->format == to->format &&
            strcmp(to->src->filter->name, "format")) {
         from = to->src->inputs[0];
-        // libavfilter lets a scaler before one input choose the matrix and range of the other one
+        // negotiation may give a scaler before one input the matrix and range of the other input
         if (ctx->nb_inputs > 1 && !strcmp(to->src->filter->name, "scale") &&
             (from->colorspace != to->colorspace || from->color_range != to->color_range))
             av_log(ctx, AV_LOG_WARNING, "%s converts the %s from matrix %s, range %s to %s, %s. If "
@@ -106,7 +113,7 @@ static int check_conversion(AVFilterContext *ctx, int i)
     return is_error ? AVERROR(EINVAL) : 0;
 }
 
-/// Check the size of the picture of an input; that of the reference against the last main one.
+/// Check the size of a picture of input i: the limits, and for the reference the last main one.
 static int check_picture_size(AVFilterContext *ctx, int i, int width, int height)
 {
     LumaInputs *s = ctx->priv;
@@ -128,7 +135,7 @@ static int check_picture_size(AVFilterContext *ctx, int i, int width, int height
     return 0;
 }
 
-/// Warn of different color matrices: these are compared without a conversion.
+/// Warn about different color matrices, which are not converted.
 static void check_matrices(AVFilterContext *ctx)
 {
     const enum AVColorSpace main = ctx->inputs[0]->colorspace, ref = ctx->inputs[1]->colorspace;
@@ -197,10 +204,12 @@ static const char *color_value_name(const LumaInput *in, int by_transfer)
 }
 
 /**
- * Check that input i has the wanted range, and PQ or HLG if that is wanted. What is unspecified is
- * not compared.
+ * Check that an input has the same range as wanted, and PQ or HLG if wanted has it. Unspecified
+ * properties are not compared.
  *
- * @param wanted_by says whose range and transfer is wanted
+ * @param in        properties of input i
+ * @param wanted_by words of the message before the wanted property, such as "until now"
+ * @param any_range whether the ranges may differ
  */
 static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const char *wanted_by,
                        const LumaInput *wanted, int any_range)
