@@ -18,18 +18,19 @@
 
 /**
  * @file
- * Smooth the edges of the blocks that codecs leave
+ * Deblocking filter: smooth the edges of a fixed grid of blocks
  *
- * Two passes over each plane, on one grid of blocks: first across the horizontal
- * edges, which are those between a block and the one below it, then across the vertical
- * edges, on the result of the first pass. An edge changes samples within half a block
- * of it. A band of rows from the middle of one row of blocks to the middle of the next
- * is therefore independent of all other bands, in both passes.
+ * Fulvio Castello, "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report,
+ * GPU Programming 2022/2023, based on "A Simple and Efficient Deblocking Algorithm for Low Bit-Rate
+ * Video Coding". The formulas, constants and the order of the passes are those of the report; the
+ * code is an independent implementation. Deviations: quotients are rounded towards zero, which the
+ * report leaves open; depths above 8 bits and blocks above 8 samples are supported; chroma
+ * is smoothed at its own resolution.
  *
- * The method, its constants and the order of the passes are those of Fulvio Castello,
- * "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report, GPU
- * Programming 2022/2023, which is based on "A Simple and Efficient Deblocking Algorithm
- * for Low Bit-Rate Video Coding". The code is an independent implementation of its formulas.
+ * Each component is smoothed in place in two passes: first across the horizontal edges, between
+ * blocks above each other, then across the vertical edges. An edge changes samples within half a
+ * block. A band of rows from the middle of a row of blocks to the middle of the next row is
+ * therefore independent of other bands in both passes, and bands are distributed over threads.
  */
 
 #include "libavutil/opt.h"
@@ -42,7 +43,7 @@
 #include "video.h"
 
 typedef struct BlockSmoothContext {
-    LumaInputs inputs;                  ///< the first member
+    LumaInputs inputs;                  ///< must be the first member
     BlockSmoothOptions opt;
 } BlockSmoothContext;
 
@@ -53,7 +54,7 @@ static const AVOption blocksmooth_options[] = {
 
 AVFILTER_DEFINE_CLASS(blocksmooth);
 
-/// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
+/// Smooth the horizontal edge in the middle of a band of rows, then the band's vertical edges.
 static void smooth_band(const BlockSmoothComponent *c, int band)
 {
     const int block = c->block, edge = band * block;
@@ -74,7 +75,7 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
     for (int i = 0; i < desc->nb_components; i++) {
         const BlockSmoothComponent c = blocksmooth_component(&s->opt, desc, frame, i);
-        // from half a block above the picture
+        // the first band begins half a block above the picture
         const int nb_bands = (c.height + c.block / 2 + c.block - 1) / c.block;
 
         for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
@@ -115,7 +116,7 @@ static const AVFilterPad blocksmooth_inputs[] = {
 
 const FFFilter ff_vf_blocksmooth = {
     .p.name         = "blocksmooth",
-    .p.description  = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Smooth block edges (deblocking)."),
     .p.priv_class   = &blocksmooth_class,
     .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
