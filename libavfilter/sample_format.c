@@ -144,8 +144,8 @@ static void check_matrices(AVFilterContext *ctx)
 
     if (main_luma && ref_luma && av_cmp_q(main_luma->cr, ref_luma->cr) &&
         main != AVCOL_SPC_RGB && ref != AVCOL_SPC_RGB)
-        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, the reference's %s, "
-               "and they are compared without a conversion: if the tags are right, insert "
+        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, but the reference's "
+               "is %s. They are compared without a conversion: if the tags are right, insert "
                "scale=out_color_matrix=%s before the main input.\n", av_color_space_name(main),
                av_color_space_name(ref), av_color_space_name(ref));
 }
@@ -208,7 +208,7 @@ static const char *color_value_name(const LumaInput *in, int by_transfer)
  * properties are not compared.
  *
  * @param in        properties of input i
- * @param wanted_by words of the message before the wanted property, such as "until now"
+ * @param wanted_by words of the message before the wanted property, such as "was previously"
  * @param any_range whether the ranges may differ
  */
 static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const char *wanted_by,
@@ -224,7 +224,7 @@ static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const c
     if (!by_transfer && (any_range || in->range == wanted->range ||
                          wanted->range == AVCOL_RANGE_UNSPECIFIED))
         return 0;
-    av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, %s %s: insert scale=out_%s=%s,format=%s "
+    av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, but %s %s: insert scale=out_%s=%s,format=%s "
            "before it%s, or setparams=%s=%s if only its tag is wrong.\n", option,
            input_name(ctx, i), color_value_name(in, by_transfer), wanted_by, value, option, value,
            av_get_pix_fmt_name(wanted->sw_format),
@@ -245,14 +245,15 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
         current.transfer = frame->color_trc;
     if ((ret = ff_luma_check_size(ctx, i, frame)) < 0 ||
         (ret = check_picture_size(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
-        (ret = check_color(ctx, i, &current, "until now", in, 0)) < 0)
+        (ret = check_color(ctx, i, &current, "was previously", in, 0)) < 0)
         return ret;
     if (is_hdr(current.transfer) && !s->hdr_warned++)
         av_log(ctx, AV_LOG_WARNING, "HDR is not supported: frames with the transfer "
                "characteristics %s are scored as if they were SDR.\n",
                av_color_transfer_name(current.transfer));
     *in = current;
-    return i ? check_color(ctx, 0, &s->input[0], "the reference's", in, s->allow_mixed_ranges) : 0;
+    return i ? check_color(ctx, 0, &s->input[0], "the reference's is", in,
+                           s->allow_mixed_ranges) : 0;
 }
 
 // ---- RGB ----
