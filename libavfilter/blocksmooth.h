@@ -18,8 +18,8 @@
 
 /**
  * @file
- * Integer arithmetic of smoothing across a block edge, included by C and by CUDA C, and the options
- * of both filters. vf_blocksmooth.c cites the method.
+ * Integer arithmetic of smoothing across a block edge, included by C and by CUDA C, and options of
+ * both filters. vf_blocksmooth.c cites the method.
  *
  * The six samples across an edge are A B C | D E F, and the step is x = D - C. If C is close to B
  * and D to E, both sides are flat and the step is probably a coding artifact: it is smoothed over

@@ -18,10 +18,10 @@
 
 /**
  * @file
- * Code shared by mad and mad_cuda: conversion of samples to full range and to lightness, the gains
- * of the CSF and log-Gabor filters at a frequency, and pooling and score from the sums over both
- * maps. vf_mad.c cites the paper and lists the deviations from it. The gains and constants are
- * those of the authors' 2011 release, run in GNU Octave.
+ * Code shared by mad and mad_cuda: conversion of samples to full range and to lightness, gains of
+ * the CSF and log-Gabor filters at a frequency, and pooling and score from the sums over both maps.
+ * vf_mad.c cites the paper and lists the deviations from it. Gains and constants equal those of the
+ * authors' 2011 release, run in GNU Octave.
  */
 
 #ifndef AVFILTER_MAD_H
@@ -107,9 +107,9 @@ double ff_mad_lightness(double value);
  * @{
  */
 /**
- * Return the gain of the contrast sensitivity function. The authors' release takes the real part
- * of the filtered picture. Averaging its gain at a frequency and at the opposite frequency gives
- * the same picture.
+ * Return the gain of the contrast sensitivity function. The authors' release takes the real part of
+ * the filtered picture; averaging its gain at a frequency and at the opposite frequency has the
+ * same effect.
  */
 double ff_mad_csf(int r, int c, int rows, int columns);
 

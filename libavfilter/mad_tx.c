@@ -235,9 +235,9 @@ static int init_passes(MADTransform *t)
         Pass *pass      = &t->pass[t->nb_passes++];
         const int radix = next_radix(n);
 
-        pass->radix       = radix;
+        pass->radix = radix;
         pass->nb_twiddles = n / radix;
-        pass->twiddle     = av_malloc_array(pass->nb_twiddles, (radix - 1) * sizeof(*pass->twiddle));
+        pass->twiddle = av_malloc_array(pass->nb_twiddles, (radix - 1) * sizeof(*pass->twiddle));
         if (!pass->twiddle)
             return AVERROR(ENOMEM);
         for (int i = 0; i < pass->nb_twiddles; i++)

@@ -61,8 +61,8 @@ int ff_mad_tx_alloc(MADTransform **t, int length);
 int ff_mad_tx_size(const MADTransform *t);
 
 /**
- * Compute a forward transform. If the real and imaginary parts are swapped before and after it,
- * it is the inverse transform. Neither is normalised.
+ * Compute a forward transform. Swap real and imaginary parts before and after it to compute the
+ * inverse transform. Neither is normalised.
  *
  * @param scratch two arrays of ff_mad_tx_size() elements, which are overwritten
  * @param src     lines to transform; may be one of the scratch arrays

@@ -79,8 +79,8 @@ static const char *scaler_name(const AVFilterContext *ctx)
 }
 
 /**
- * Check that no scaler converts the format of an input. libavfilter inserts a scaler for a format
- * that the filter does not accept, and a scaler of the user may negotiate the other input's format.
+ * Check that no scaler converts the format of an input. libavfilter inserts a scaler if the filter
+ * does not accept the format, and a scaler of the user may negotiate the other input's format.
  */
 static int check_conversion(AVFilterContext *ctx, int i)
 {

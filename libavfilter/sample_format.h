@@ -18,9 +18,9 @@
 
 /**
  * @file
- * Per-frame information that does not depend on pixel values: size of the picture, depth and range
- * of its samples. Also format negotiation and the checks that inputs and frames must pass before a
- * filter reads them.
+ * Per-frame information that does not depend on pixel values: size of the picture, depth and
+ * range of its samples. Also format negotiation, and the checks that inputs and frames must pass
+ * before a filter reads them.
  */
 
 #ifndef AVFILTER_SAMPLE_FORMAT_H
@@ -196,8 +196,8 @@ int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame);
 int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
 
 /**
- * Return a frame whose first plane is luma. RGB is converted to gray of full range with the weights
- * of MATLAB's rgb2gray.
+ * Return a frame whose first plane is luma. RGB is converted to gray of full range, with the
+ * weights of MATLAB's rgb2gray.
  *
  * @return a frame that the caller owns, a new reference to the given one if it is not RGB; NULL if
  *         out of memory

@@ -96,8 +96,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
         return ret;
     }
     ff_filter_execute(ctx, smooth_slice, frame, NULL,
-                      FFMIN(ff_filter_get_nb_threads(ctx),
-                            FFMAX(frame->height / s->opt.block, 1)));
+                      FFMIN(ff_filter_get_nb_threads(ctx), FFMAX(frame->height / s->opt.block, 1)));
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 

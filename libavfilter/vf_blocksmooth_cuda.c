@@ -130,8 +130,7 @@ static const AVFilterPad blocksmooth_cuda_inputs[] = {
 
 const FFFilter ff_vf_blocksmooth_cuda = {
     .p.name         = "blocksmooth_cuda",
-    .p.description  =
-        NULL_IF_CONFIG_SMALL("Smooth block edges of CUDA frames (deblocking)."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Smooth block edges of CUDA frames (deblocking)."),
     .p.priv_class   = &blocksmooth_cuda_class,
     .p.flags        = AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
     .priv_size      = sizeof(BlockSmoothCUDAContext),

@@ -39,12 +39,12 @@
  * changes keep rounding errors low (MID_GRAY, ERROR_FACTOR, LAPLACIAN_IDENTITY). Where the mean
  * lightness of a block is not positive, which the release does not handle, the visibility is 0.
  *
- * Data flow: rows are transformed in bands of BAND_ROWS rows; lane l of a band has its cell row l.
- * Columns are transformed in tiles of MAD_LANES columns, one in each lane. row_spectrum[] holds
- * rows in frequency along x between both passes, there and back; the filters are applied to
- * complete columns. Bands, tiles and rows are tasks that run in parallel. Each sum is that of one
- * row or block, and sums are added in a fixed order: the result does not depend on the number of
- * threads.
+ * Data flow: rows are transformed in bands of BAND_ROWS rows. Lane l of a band has its cell row l,
+ * a row of cells of 4x4 samples, see mad_block.h. Columns are transformed in tiles of MAD_LANES
+ * columns, one in each lane. Between both passes, there and back, row_spectrum[] holds rows in
+ * frequency along x; the filters are applied to complete columns. Bands, tiles and rows are
+ * parallel tasks. Each task sums over its own rows or blocks, and these sums are added in a fixed
+ * order: the result does not depend on the number of threads.
  */
 
 #include <math.h>
@@ -72,7 +72,7 @@
 /// Scratch rows of a job: two for merging cells, two of block moments, three of sub-block moments.
 #define NB_SCRATCH_ROWS 7
 
-/// Weight of the samples themselves in the prefilter, which adds it to their Laplacian.
+/// Weight of the sample itself in the prefilter, which adds it to the Laplacian.
 #define LAPLACIAN_IDENTITY 0.125
 
 /// Samples of the 16x16 window of lmse to the left of and above its sample.
@@ -217,7 +217,7 @@ static MADLanes *row_spectrum_at(const MADContext *s, int band, int i)
     return s->row_spectrum + (MAD_STEP * band + i) * s->row_stride;
 }
 
-/// Return the row that a lane has of them. Lanes below the picture repeat its last row.
+/// Return the picture row that is row i of a lane's cells; below the picture, its last row.
 static int lane_row(const MADContext *s, int band, int i, int lane)
 {
     return FFMIN(BAND_ROWS * band + MAD_STEP * lane + i, s->height - 1);
@@ -312,8 +312,7 @@ static void merge_rows(const MADContext *s, float *restrict dst, const float *a,
 }
 
 /// Compute the moments of the blocks that begin in cell row y, in scratch row i; uses rows 0 and 1.
-static const float *block_row(const MADContext *s, const Scratch *scratch, int i,
-                              int input, int y)
+static const float *block_row(const MADContext *s, const Scratch *scratch, int i, int input, int y)
 {
     float *dst = scratch->row[i], *a = scratch->row[0], *b = scratch->row[1];
 
@@ -760,9 +759,9 @@ static void filter_tile(const MADContext *s, const Scratch *scratch, int tile)
             continue;
         s->csf[offset] = ff_mad_csf(y, x, h, w) * factor;
         for (int j = 0; j < MAD_SCALES; j++) {
-            const double distance = radial + j * step;
+            const double d = radial + j * step;
 
-            s->radial[j][offset] = x || y ? mad_log_gabor_gain(distance * distance) * prefilter_inverse : 0;
+            s->radial[j][offset] = x || y ? mad_log_gabor_gain(d * d) * prefilter_inverse : 0;
         }
         for (int j = 0; j < MAD_ORIENTATIONS; j++) {
             const double distance = mad_angle_distance(angle, j * MAD_ANGLE_STEP);

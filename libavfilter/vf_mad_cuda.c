@@ -57,11 +57,8 @@
 
 /// Kernels that transform lines: those of rows, then those of columns.
 enum LineKernel {
-    PLANE_ROWS,
-    LIGHTNESS_ROWS,
-    RESPONSE_ROWS,
-    PLANE_COLUMNS,
-    RESPONSE_COLUMNS,
+    PLANE_ROWS, LIGHTNESS_ROWS, RESPONSE_ROWS,
+    PLANE_COLUMNS, RESPONSE_COLUMNS,
     NB_LINE_KERNELS
 };
 
@@ -191,8 +188,7 @@ static int launch(AVFilterContext *ctx)
         (ret = launch_kernel(ctx, s->appearance_map, s->params.w, s->params.h,
                              MAD_LOAD_W, MAD_LOAD_H)) < 0)
         return ret;
-    return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1,
-                         MAD_POOL_THREADS, 1);
+    return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1, MAD_POOL_THREADS, 1);
 }
 
 /// Score a frame whose result has arrived, or do nothing if data is NULL; callback of the queue.

@@ -26,8 +26,8 @@
  * modules that contain line kernels only.
  *
  * Planes are transformed less their first sample. The log-Gabor filters reject the zero frequency
- * anyway, and a flat picture then has responses of exactly 0. Moments of blocks are merged from
- * those of 4x4 cells, each about the mean of the cell, so that no large sums of powers cancel.
+ * anyway, and a flat picture then has responses of exactly 0. Blocks merge the moments of 4x4
+ * cells, each about the mean of the cell, so that no large sums of powers cancel.
  */
 
 #include "cuda/fft.cuh"
@@ -272,8 +272,7 @@ static DEVICE_INLINE float visibility(const DetectShared &s, const MADCUDAParams
             const float m2 = merge_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
                                             SUB_CELLS, SUB_CELLS).m2;
 
-            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.full_x) &&
-                                                 (!dy || by < p.full_y)))
+            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.full_x) && (!dy || by < p.full_y)))
                 masking = m2;
         }
     return mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), variance);

@@ -67,11 +67,13 @@ typedef struct MADCUDAInput {
     DEVICE_PTR(const float) lightness;      ///< [white + 1] lightness of a sample minus black
 } MADCUDAInput;
 
-/// Passband of the filters of a scale along a row of frequencies, in groups of FFT_LANES columns:
-/// blocks groups, then skipped groups outside of the passband, then the rest.
+/**
+ * Passband of the filters of a scale along a row of frequencies, in groups of FFT_LANES columns: a
+ * thread block transforms a group. The groups after these two numbers are in the passband again.
+ */
 typedef struct MADCUDAPassband {
-    int blocks;
-    int skipped;
+    int blocks;                             ///< groups in the passband, from column 0 on
+    int skipped;                            ///< following groups, where the gain is taken as 0
 } MADCUDAPassband;
 
 /// Parameters of mad_fill: a plane as words of 16 bits.
@@ -82,8 +84,8 @@ typedef struct MADCUDAFill {
 } MADCUDAFill;
 
 /**
- * Parameters of all other kernels. Complex values are pairs of floats. Buffers begin at multiples
- * of 256 bytes, and kernels never write the padding of rows, which is zero.
+ * Parameters of all other kernels. Complex values are pairs of floats. Buffers are aligned to 256
+ * bytes, and kernels never write the padding of rows, which is zero.
  */
 typedef struct MADCUDAParams {
     MADCUDAInput input[PAIR_NB];

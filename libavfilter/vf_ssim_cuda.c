@@ -340,8 +340,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 
 const FFFilter ff_vf_ssim_cuda = {
     .p.name         = "ssim_cuda",
-    .p.description  =
-        NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
     .p.priv_class   = &ssim_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -27,8 +27,8 @@
  *
  * A thread block of plan.threads threads transforms FFT_LANES lines: thread t has lane
  * t % FFT_LANES and every (plan.threads / FFT_LANES)-th butterfly of its line. A stage keeps up to
- * FFT_VALUES_PER_THREAD values of a thread in registers and exchanges them with the other threads
- * of the lane through shared memory, where value i of lane l is at [i * FFT_LANES + l].
+ * FFT_VALUES_PER_THREAD values of a thread in registers. The threads of a lane exchange them
+ * through shared memory, where value i of lane l is at [i * FFT_LANES + l].
  */
 
 #ifndef AVFILTER_CUDA_FFT_CUH

@@ -26,9 +26,8 @@
  *
  * formats compares the metadata of all formats with that of gray, for filters of luma; ranges
  * compares unspecified with explicit ranges; layouts compares memory layouts and numbers of threads
- * with a plain frame and one thread. In each case, all frames must pass with the same samples in
- * the same memory. Prints the cases that fail and the number of cases; the exit code is the number
- * of failures.
+ * with a plain frame and one thread. In each case, all frames must pass without being copied or
+ * changed. Prints the failures and the number of cases; the exit code is the number of failures.
  *
  * memory runs each graph of LIST in several formats, layouts and numbers of threads, for memory
  * checkers. A line of LIST has the size of each frame, separated by commas and equal to the first
