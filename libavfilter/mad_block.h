@@ -35,6 +35,7 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #include "cuda/kernel.cuh"
 
+/// Elementary functions: approximations on the GPU, those of libm on the CPU.
 #define MAD_SQRT(x)     approx_sqrt(x)
 #define MAD_LOG2(x)     approx_log2(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))

@@ -37,6 +37,7 @@
 #define MAX_RADIX  7
 #define MAX_PASSES 32
 
+/// Complex factor that all lanes share.
 typedef struct Complex {
     float re, im;
 } Complex;

@@ -192,6 +192,7 @@ int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame)
     return AVERROR(EINVAL);
 }
 
+/// Return whether transfer characteristics are PQ or HLG.
 static int is_hdr(enum AVColorTransferCharacteristic transfer)
 {
     return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;

@@ -67,6 +67,7 @@ static void smooth_band(const BlockSmoothComponent *c, int band)
             blocksmooth_line(blocksmooth_sample(c, x, y), c->step, c);
 }
 
+/// Smooth the bands of a job in all components.
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BlockSmoothContext *s = ctx->priv;
@@ -85,6 +86,7 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
+/// Smooth a frame, or a copy if it is not writable, and output it.
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;

@@ -77,6 +77,7 @@ static int smooth(AVFilterContext *ctx, const AVFrame *dst, const AVFrame *src)
     return ret;
 }
 
+/// Smooth a frame, or into a new one if it is not writable, and output it.
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;

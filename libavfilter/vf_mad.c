@@ -154,6 +154,7 @@ AVFILTER_DEFINE_CLASS(mad);
 /// Function that processes row, band or tile i, with the scratch buffers of its job.
 typedef void task_fn(const MADContext *s, const Scratch *scratch, int i);
 
+/// Argument of run_tasks_slice().
 typedef struct ThreadData {
     task_fn *task;
     int nb;                             ///< number of rows, bands or tiles
@@ -782,8 +783,10 @@ static void *tracked_alloc(MADContext *s, size_t nb, size_t size)
     return memory;
 }
 
+/// Allocate an array of nb elements, and set dst to it.
 #define ALLOC_ARRAY(dst, nb) ((dst) = tracked_alloc(s, nb, sizeof(*(dst))))
 
+/// Allocate the scratch buffers of a job.
 static void alloc_scratch(MADContext *s, Scratch *scratch)
 {
     const int max_length = FFMAX3(ff_mad_tx_size(s->row_fft), ff_mad_tx_size(s->column_fft),
@@ -799,6 +802,7 @@ static void alloc_scratch(MADContext *s, Scratch *scratch)
         ALLOC_ARRAY(scratch->row[i], s->width + MAD_BLOCK);
 }
 
+/// Allocate the buffers that all jobs share.
 static void alloc_planes(MADContext *s)
 {
     const size_t plane  = (size_t)s->nb_tiles * s->height;
@@ -823,6 +827,7 @@ static void alloc_planes(MADContext *s)
     ALLOC_ARRAY(s->appearance, blocks);
 }
 
+/// Configure the pairs of frames, allocate all buffers and compute the filters.
 static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;

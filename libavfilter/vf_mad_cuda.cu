@@ -185,6 +185,7 @@ static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], floa
 #define LMSE_H         (MAD_DETECT_H * MAD_STEP + MAD_BLOCK - 1)
 #define DETECT_THREADS (MAD_DETECT_W * MAD_DETECT_H)
 
+/// All members are indexed by row, then column.
 typedef struct DetectShared {
     MADMoments reference[DETECT_CELLS_H][DETECT_CELLS_W];
     MADMoments error[DETECT_CELLS_H][DETECT_CELLS_W];
