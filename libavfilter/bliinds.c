@@ -165,7 +165,7 @@ static double quantizer_number(const AVFrame *frame, const char *key)
  * @return the name of the codec if the models do not support it, else NULL
  */
 static const char *coded_features(double dst[BLIINDS_NB_CODED], const AVFrame *frame,
-                                  const LumaFrame *luma, int shown_height)
+                                  const LumaFormat *luma, int shown_height)
 {
     static const struct {
         const char *name;
@@ -233,7 +233,7 @@ int ff_bliinds_frame_init(BLIINDSContext *s, AVFilterContext *ctx, BLIINDSFrame 
     const char *unsupported;
 
     dst->n    = n;
-    dst->luma = luma_frame(frame);
+    dst->luma = luma_format(frame);
     dst->is_scored = is_chosen(n, s->n_subsample);
     dst->has_prev  = n == s->next_n && dst->luma.width == s->next_width &&
                      dst->luma.height == s->next_height;
@@ -310,7 +310,7 @@ static void motion_features(double dst[2], const BLIINDSFrame *f, const BLIINDSL
 void ff_bliinds_features(double dst[BLIINDS_FEATURE_CODED], const BLIINDSFrame *f,
                          const BLIINDSLevelSums sums[BLIINDS_LEVELS])
 {
-    const LumaFrame *luma = &f->luma;
+    const LumaFormat *luma = &f->luma;
     const int nb_aligned = bliinds_nb_aligned(bliinds_nb_blocks(luma->width)) *
                            bliinds_nb_aligned(bliinds_nb_blocks(luma->height));
     double *grid_phase = dst + BLIINDS_FEATURE_GRID_PHASE, aligned[7];

@@ -121,7 +121,7 @@ typedef struct BLIINDSPrediction {
 /// Per-frame information that does not depend on pixel values; lives until the frame is reported.
 typedef struct BLIINDSFrame {
     uint64_t n;                         ///< frame number, from 0
-    LumaFrame luma;                     ///< size, depth and black level
+    LumaFormat luma;                     ///< size, depth and black level
     int is_scored;                      ///< 0: only measured for the motion of the next frame
     int has_prev;                       ///< the previous frame was measured and has the same size
     double coded[BLIINDS_NB_CODED];     ///< coded features; NAN or infinite where unknown

@@ -18,13 +18,13 @@
 
 /**
  * @file
- * Smoothing across an edge between blocks, by integers: the only copy, included by C and by
- * CUDA C. Also the options of both filters.
+ * Integer arithmetic of smoothing across a block edge, included by C and by CUDA C, and options of
+ * both filters. vf_blocksmooth.c cites the method.
  *
- * The six samples across an edge are A B C | D E F, and x = D - C. Where C is
- * near B and D near E, both sides are flat and the step is likely the codec's:
- * it is smoothed over all six samples. Otherwise it may be part of the picture: it is
- * smoothed only if it is lower, and over four samples.
+ * The six samples across an edge are A B C | D E F, and the step is x = D - C. If C is close to B
+ * and D to E, both sides are flat and the step is probably a coding artifact: it is smoothed over
+ * all six samples. Otherwise the step may belong to the picture: only a lower step is smoothed,
+ * over four samples.
  */
 
 #ifndef AVFILTER_BLOCKSMOOTH_H
@@ -49,60 +49,65 @@
 
 #include "shared_arith.h"
 
-#define BLOCKSMOOTH_TAPS   6    ///< samples across an edge
-#define BLOCKSMOOTH_BEFORE 3    ///< of these, before it
+#define BLOCKSMOOTH_TAPS        6   ///< samples across an edge
+#define BLOCKSMOOTH_TAPS_BEFORE 3   ///< samples before the edge
 
-/// Edges that are smoothed are multiples of the block size, which is one of these.
+/// Minimum and maximum block size, a power of two. Edges lie at its multiples.
 #define BLOCKSMOOTH_MIN_BLOCK 8
 #define BLOCKSMOOTH_MAX_BLOCK 64
 
-#define BLOCKSMOOTH_CUDA_TILE 32    ///< samples along a side of what a thread block smooths
+#define BLOCKSMOOTH_CUDA_TILE 32    ///< width and height of a thread block's tile, in samples
 
-/// The limits for a strength and a depth.
+/// Limits of the smoothing for a strength and a depth, in sample steps.
 typedef struct BlockSmoothLimits {
-    int flat;       ///< sides are flat where their samples differ by less
-    int strong;     ///< lower steps between flat sides are smoothed
-    int weak;       ///< lower steps between other sides are smoothed
-    int max;        ///< largest value of a sample
+    int flat;       ///< a side is flat if its two samples next to the edge differ by less
+    int strong;     ///< steps between flat sides are smoothed if they are lower
+    int weak;       ///< other steps are smoothed if they are lower
+    int max;        ///< maximum value of a sample
 } BlockSmoothLimits;
 
-/// One component of a frame, and how its edges are smoothed.
+/// A component of a frame, and the parameters of its smoothing.
 typedef struct BlockSmoothComponent {
-    uint8_t *data;              ///< first sample; on the device if the frame is a CUDA frame
-    int linesize;               ///< bytes from a row to the next one
-    int step;                   ///< bytes from a sample to the next one in its row
+    uint8_t *data;              ///< first sample, in device memory for CUDA frames
+    int linesize;               ///< bytes between rows
+    int step;                   ///< bytes between samples of a row
     int width, height;          ///< in samples
-    int is_smoothed;            ///< whether the option planes selects the component
-    int block;                  ///< size of blocks, a power of two
-    int is_deep;                ///< whether samples have 16 bits
-    int shift;                  ///< left shift of values in their samples
+    int is_smoothed;            ///< whether option planes selects the component
+    int block;                  ///< block size in samples
+    int is_16bit;                ///< whether a sample is a word of 16 bits
+    int shift;                  ///< left shift of a sample in its word
     BlockSmoothLimits limits;
 } BlockSmoothComponent;
 
-/// Parameters of the kernel of blocksmooth_cuda.
+/// Parameters of the kernel.
 typedef struct BlockSmoothCUDAParams {
-    BlockSmoothComponent dst;   ///< component that is smoothed in place
-    BlockSmoothComponent src;   ///< component that is copied to dst before, or dst again
+    BlockSmoothComponent dst;   ///< component to smooth in place
+    BlockSmoothComponent src;   ///< component to copy to dst first; equals dst if in place
 } BlockSmoothCUDAParams;
 
-/// The sample at x, y.
+/// Return the address of the sample at x, y.
 SHARED_INLINE uint8_t *blocksmooth_sample(const BlockSmoothComponent *c, int x, int y)
 {
     return c->data + (ptrdiff_t)y * c->linesize + x * c->step;
 }
 
-/// Whether there is an edge before sample at of a line of n samples, with room to smooth it.
+/// Return whether there is an edge before sample at of a line of n samples, with room for its taps.
 SHARED_INLINE int blocksmooth_is_edge(int at, int n, int block)
 {
-    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_BEFORE <= n;
+    return at > 0 && !(at & (block - 1)) && at + BLOCKSMOOTH_TAPS - BLOCKSMOOTH_TAPS_BEFORE <= n;
 }
 
+/// Clip a value to 0..max.
 SHARED_INLINE int blocksmooth_clip(int value, int max)
 {
     return value < 0 ? 0 : value > max ? max : value;
 }
 
-/// @param v A B C D E F
+/**
+ * Smooth the samples across an edge.
+ *
+ * @param v samples A B C D E F, smoothed in place
+ */
 SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLimits *limits)
 {
     const int x = v[3] - v[2], step = abs(x), max = limits->max;
@@ -110,7 +115,7 @@ SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLi
 
     if (step >= (is_flat ? limits->strong : limits->weak))
         return;
-    // C's division rounds towards 0: a picture and its mirror image are smoothed alike
+    // division rounds towards 0, so that a picture and its mirror image get the same result
     if (is_flat) {
         v[0] = blocksmooth_clip(v[0] + x / 8, max);
         v[1] = blocksmooth_clip(v[1] + x / 4, max);
@@ -120,37 +125,37 @@ SHARED_INLINE void blocksmooth_edge(int v[BLOCKSMOOTH_TAPS], const BlockSmoothLi
         v[1] = blocksmooth_clip(v[1] + x / 8, max);
         v[4] = blocksmooth_clip(v[4] - x / 8, max);
     }
-    // these lie between C and D
+    // the results lie between C and D: no clipping is needed
     v[2] += x / 2;
     v[3] -= x / 2;
 }
 
 /**
- * Smooth one line of samples across an edge.
+ * Smooth a line of samples across an edge.
  *
- * @param p    D
- * @param step bytes from a sample of the line to the next one
+ * @param p    address of D, the first sample after the edge
+ * @param step bytes between the samples of the line
  */
 SHARED_INLINE void blocksmooth_line(uint8_t *p, ptrdiff_t step, const BlockSmoothComponent *c)
 {
     int v[BLOCKSMOOTH_TAPS];
 
-    p -= BLOCKSMOOTH_BEFORE * step;
+    p -= BLOCKSMOOTH_TAPS_BEFORE * step;
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++)
-        v[i] = (c->is_deep ? *(const uint16_t *)(p + i * step) : p[i * step]) >> c->shift;
+        v[i] = (c->is_16bit ? *(const uint16_t *)(p + i * step) : p[i * step]) >> c->shift;
     blocksmooth_edge(v, &c->limits);
     UNROLL
     for (int i = 0; i < BLOCKSMOOTH_TAPS; i++) {
-        if (c->is_deep)
+        if (c->is_16bit)
             *(uint16_t *)(p + i * step) = v[i] << c->shift;
         else
             p[i * step] = v[i];
     }
 }
 
-#ifndef __cplusplus     // the rest is not for kernels
-/// @param qf strength, 1 to 255
+#ifndef __cplusplus     // host code only
+/// Return the limits for a strength qf, 1 to 255, and a depth of 8 to 16 bits.
 static inline BlockSmoothLimits blocksmooth_limits(int qf, int depth)
 {
     BlockSmoothLimits limits;
@@ -162,16 +167,17 @@ static inline BlockSmoothLimits blocksmooth_limits(int qf, int depth)
     return limits;
 }
 
+/// Values of the options.
 typedef struct BlockSmoothOptions {
-    int qf;
-    int planes;                 ///< bit mask
-    int block;
+    int qf;                     ///< strength, 1 to 255
+    int planes;                 ///< mask of the planes to smooth
+    int block;                  ///< block size in samples
 } BlockSmoothOptions;
 
 /**
- * Describe component i of a frame.
+ * Return the parameters of component i of a frame.
  *
- * @param desc describes the format of the samples
+ * @param desc descriptor of the software format
  */
 static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOptions *opt,
                                                          const AVPixFmtDescriptor *desc,
@@ -179,7 +185,7 @@ static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOption
 {
     const AVComponentDescriptor *comp = &desc->comp[i];
     const int is_chroma = i == 1 || i == 2;
-    // chroma may share a plane; RGB has planes in another order than components
+    // option planes counts the components of YUV, whose chroma may share a plane, but planes of RGB
     const int plane = desc->flags & AV_PIX_FMT_FLAG_RGB ? comp->plane : i;
 
     return (BlockSmoothComponent){
@@ -190,7 +196,7 @@ static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOption
         .height      = AV_CEIL_RSHIFT(frame->height, is_chroma ? desc->log2_chroma_h : 0),
         .is_smoothed = opt->planes >> plane & 1,
         .block       = opt->block,
-        .is_deep     = comp->depth > 8,
+        .is_16bit     = comp->depth > 8,
         .shift       = comp->shift,
         .limits      = blocksmooth_limits(opt->qf, comp->depth),
     };
@@ -199,9 +205,9 @@ static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOption
 #define BLOCKSMOOTH_FLAGS                                                                   \
     (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM | AV_OPT_FLAG_RUNTIME_PARAM)
 
-/// The options; the filter's context has them as member.
+/// Entries of the option table. The named member of the filter's context is a BlockSmoothOptions.
 #define BLOCKSMOOTH_OPTIONS(type, member)                                                   \
-    { "qf", "set the strength: the steps that are smoothed are lower than twice it",        \
+    { "qf", "set the strength: steps of less than twice this value are smoothed",           \
       offsetof(type, member.qf), AV_OPT_TYPE_INT, { .i64 = 127 }, 1, 255, BLOCKSMOOTH_FLAGS }, \
     { "planes", "set which planes to smooth, as a bit mask",                                \
       offsetof(type, member.planes), AV_OPT_TYPE_INT, { .i64 = 15 }, 0, 15, BLOCKSMOOTH_FLAGS }, \
@@ -209,21 +215,21 @@ static inline BlockSmoothComponent blocksmooth_component(const BlockSmoothOption
       offsetof(type, member.block), AV_OPT_TYPE_INT, { .i64 = BLOCKSMOOTH_MIN_BLOCK },      \
       BLOCKSMOOTH_MIN_BLOCK, BLOCKSMOOTH_MAX_BLOCK, BLOCKSMOOTH_FLAGS }
 
-/// @return 0, or AVERROR(EINVAL) after a message
+/// Check the block size. Return 0, or AVERROR(EINVAL) after a message.
 static inline int blocksmooth_check_options(AVFilterContext *ctx)
 {
     int64_t block = 0;
 
     av_opt_get_int(ctx->priv, "block", 0, &block);
     if (block & (block - 1)) {
-        av_log(ctx, AV_LOG_ERROR, "Blocks of %d are not known; block can be 8, 16, 32 or "
-               "64.\n", (int)block);
+        av_log(ctx, AV_LOG_ERROR, "Invalid block size %d: set block to 8, 16, 32 or 64.\n",
+               (int)block);
         return AVERROR(EINVAL);
     }
     return 0;
 }
 
-/// Change an option from the next frame on. After an error the old value stays.
+/// Set an option for the frames that follow; process_command. An error keeps the old value.
 static inline int blocksmooth_command(AVFilterContext *ctx, const char *cmd, const char *arg,
                                       char *res, int res_len, int flags)
 {

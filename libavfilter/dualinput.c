@@ -77,7 +77,7 @@ static int fits_link(const PairSync *s, int i, const AVFrame *frame)
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
 
     // gray frames have any range; filters such as hwdownload take only frames of their link's context
-    return luma_fits(&inputs->input[i], frame) &&
+    return luma_matches_input(&inputs->input[i], frame) &&
            (desc->nb_components < 3 ||
             luma_is_limited(frame, desc) == (link->color_range != AVCOL_RANGE_JPEG)) &&
            (!new || new->data == old->data ||

@@ -16,6 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Sample ranges, filter gains, pooling and score of MAD, see mad.h
+ */
+
 #include <math.h>
 
 #include "libavutil/avutil.h"
@@ -26,12 +31,13 @@
 #include "mad.h"
 
 /**
- * Beyond so many widths of a log-Gabor filter its gain, less than 4e-6, is taken for 0. With less
- * than 1e-9 transforms took 7 % longer, and scores were as far from the release's: 3e-6 at most.
+ * Radius of the passband of a log-Gabor filter, in standard deviations. The gain beyond it, below
+ * 4e-6, is taken as 0. A limit of 1e-9 makes the transforms 7 % slower and does not bring the
+ * scores closer to the authors' release, from which they differ by at most 3e-6.
  */
 #define MAD_MAX_DISTANCE 5
 
-/// The reported values of a frame.
+/// Score fields of a frame; hi is d_detect of the paper, lo is d_appear.
 enum { METRIC_SCORE, METRIC_HI, METRIC_LO, NB_METRICS };
 
 static const ScoreMetric metric[NB_METRICS] = {
@@ -51,13 +57,13 @@ int ff_mad_init(MetricLog *log, AVFilterContext *ctx, uint64_t *nb_frames)
 
 MADRange ff_mad_range(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
-    const int up = desc->comp[0].depth - 8;
+    const int shift = desc->comp[0].depth - 8;
 
-    return luma_is_limited(frame, desc) ? (MADRange){ 16 << up, 255. / 219 / (1 << up) }
-                                           : (MADRange){ 0, 1. / (1 << up) };
+    return luma_is_limited(frame, desc) ? (MADRange){ 16 << shift, 255. / 219 / (1 << shift) }
+                                        : (MADRange){ 0, 1. / (1 << shift) };
 }
 
-double ff_mad_value(MADRange range, int sample)
+double ff_mad_full_range(MADRange range, int sample)
 {
     return av_clipd((sample - range.black) * range.scale, 0, 255);
 }
@@ -67,8 +73,8 @@ double ff_mad_lightness(double value)
     return 0.02874 * pow(value, 2.2 / 3);
 }
 
-/// The gain of the authors' release, which has the zero frequency half a step off the centre.
-static double lopsided_csf(int r, int c, int rows, int columns)
+/// Return the CSF of the authors' release, whose zero frequency is off the centre by half a step.
+static double release_csf(int r, int c, int rows, int columns)
 {
     double u = ((r + rows    / 2) % rows    - rows    / 2. + 0.5) / columns * 64;
     double v = ((c + columns / 2) % columns - columns / 2. + 0.5) / columns * 64;
@@ -79,13 +85,13 @@ static double lopsided_csf(int r, int c, int rows, int columns)
 
 double ff_mad_csf(int r, int c, int rows, int columns)
 {
-    return (lopsided_csf(r, c, rows, columns) +
-            lopsided_csf((rows - r) % rows, (columns - c) % columns, rows, columns)) / 2;
+    return (release_csf(r, c, rows, columns) +
+            release_csf((rows - r) % rows, (columns - c) % columns, rows, columns)) / 2;
 }
 
-/// A frequency, where 1 is the highest. In odd sizes the authors' release has the zero
-/// frequency half a step off the centre here, too, but to the other side.
-static double relative(int i, int size)
+/// Return a frequency relative to the highest one, -1 to 1. For odd sizes, the log-Gabor filters of
+/// the authors' release are off the centre by half a step, to the opposite side of the CSF.
+static double norm_freq(int i, int size)
 {
     return ((i + (size + 1) / 2) % size - size / 2.) / (size / 2.);
 }
@@ -94,27 +100,27 @@ double ff_mad_radial_distance(int scale, int r, int c, int rows, int columns)
 {
     static const double wavelength[MAD_SCALES] = { 3, 9, 27, 81, 243 };
 
-    return log(hypot(relative(r, rows), relative(c, columns)) * wavelength[scale] / 2) /
+    return log(hypot(norm_freq(r, rows), norm_freq(c, columns)) * wavelength[scale] / 2) /
            log(0.55);
 }
 
-int ff_mad_passed(int scale, int columns)
+int ff_mad_passband_columns(int scale, int columns)
 {
-    int passed = columns / 2 + 1;
+    int nb_columns = columns / 2 + 1;
 
-    // the distance falls to 0 at the filters' middle, and below it beyond
-    while (passed > 1 &&
-           ff_mad_radial_distance(scale, 0, passed - 1, 2, columns) < -MAD_MAX_DISTANCE)
-        passed--;
-    return passed;
+    // the distance is 0 at the centre frequency and negative above it
+    while (nb_columns > 1 &&
+           ff_mad_radial_distance(scale, 0, nb_columns - 1, 2, columns) < -MAD_MAX_DISTANCE)
+        nb_columns--;
+    return nb_columns;
 }
 
 double ff_mad_angle(int r, int c, int rows, int columns)
 {
-    return atan2(-relative(r, rows), relative(c, columns)) / M_PI * (MAD_ANGLE_TURN / 2);
+    return atan2(-norm_freq(r, rows), norm_freq(c, columns)) / M_PI * (MAD_FULL_TURN / 2);
 }
 
-double ff_mad_weight(int scale)
+double ff_mad_scale_weight(int scale)
 {
     static const double weight[MAD_SCALES] = { 0.5, 0.75, 1, 5, 6 };
 
@@ -126,12 +132,12 @@ int ff_mad_score(MetricLog *log, AVFilterContext *ctx, AVFrame *frame, uint64_t 
 {
     const double b1 = exp(-2.55 / 3.35), b2 = 1 / (M_LN10 * 3.35);
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
-    const double nb  = (double)(picture_width(frame)  - border) *
-                               (picture_height(frame) - border);
+    const double nb_samples = (double)(picture_width(frame)  - border) *
+                                      (picture_height(frame) - border);
     double value[NB_METRICS], weight;
 
-    value[METRIC_HI]    = MAD_DETECTION_SCALE * sqrt(hi / nb);
-    value[METRIC_LO]    = sqrt(lo / nb);
+    value[METRIC_HI]    = MAD_DETECTION_SCALE * sqrt(hi / nb_samples);
+    value[METRIC_LO]    = sqrt(lo / nb_samples);
     weight              = 1 / (1 + b1 * pow(value[METRIC_HI], b2));
     value[METRIC_SCORE] = pow(value[METRIC_LO], 1 - weight) * pow(value[METRIC_HI], weight);
     return ff_metric_frame(log, ctx, frame, n, value, 1);

@@ -18,8 +18,13 @@
 
 /**
  * @file
- * The arithmetic of MAD's blocks and filters, see mad.h: the only copy, included by C
- * and by CUDA C, in single precision.
+ * Block statistics, visibility and filter gains of MAD in single precision, included by C and by
+ * CUDA C so that mad and mad_cuda run the same arithmetic. On the GPU, square roots, logarithms
+ * and exponentials are approximations. vf_mad.c describes the method.
+ *
+ * Pictures are divided into cells of 4x4 samples. A block has 4x4 cells and begins at every cell,
+ * a sub-block has 2x2. The moments of a block are merged from those of its cells, each about the
+ * mean of its own samples, so that no large sums of powers cancel.
  */
 
 #ifndef AVFILTER_MAD_BLOCK_H
@@ -30,24 +35,25 @@
 #if defined(__CUDACC__) || defined(__CUDA__)
 #include "cuda/kernel.cuh"
 
+/// Elementary functions: approximations on the GPU, those of libm on the CPU.
 #define MAD_SQRT(x)     approx_sqrt(x)
 #define MAD_LOG2(x)     approx_log2(x)
 #define MAD_LOG_SQRT(x) (0.5f * 0.693147181f * approx_log2(x))
-#define mad_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
+#define mad_log_gabor_gain(square) approx_exp2(-0.5f * 1.44269504f * (square))
 #else
 #include <math.h>
 
 #define MAD_SQRT(x)     sqrtf(x)
 #define MAD_LOG2(x)     log2f(x)
 #define MAD_LOG_SQRT(x) ((float)(0.5 * log(x)))
-/// Gain of a log-Gabor filter; square is the sum of the squared distances, in its widths.
-#define mad_gain(square) ((float)exp(-0.5 * (float)(square)))
+/// Gain of a Gaussian at a squared distance, in units of its variance.
+#define mad_log_gabor_gain(square) ((float)exp(-0.5 * (float)(square)))
 #endif
 
-/// A block is flat if its sum of squared deviations is below this: that is rounding noise.
-#define MAD_FLAT 1e-15f
+/// A block whose sum of squared deviations is below this limit is flat: the rest is rounding noise.
+#define MAD_FLAT_M2 1e-15f
 
-/// Blocks of MAD_BLOCK samples begin every MAD_STEP samples, in both axes.
+/// Sides of a block and of a sub-block, and distance between the blocks, in samples.
 #define MAD_BLOCK     16
 #define MAD_SUB_BLOCK 8
 #define MAD_STEP      4
@@ -55,36 +61,38 @@
 #define MAD_SUB_SAMPLES   (MAD_SUB_BLOCK * MAD_SUB_BLOCK)
 #define MAD_CELL_SAMPLES  (MAD_STEP * MAD_STEP)
 
-/// Samples at the beginning and end of each axis that the scores leave out.
+/// Width of the border in samples, which the scores exclude: left and top, right and bottom.
 #define MAD_BORDER_BEGIN 16
 #define MAD_BORDER_END   17
 
+/// Filters of the log-Gabor bank.
 #define MAD_SCALES       5
 #define MAD_ORIENTATIONS 4
 
-/// Factor of the detection map. With it, hi is the root mean square of the interior, as lo is that
-/// of the appearance map.
+/// Gain of the detection map in the authors' release. It makes hi, d_detect of the paper, the root
+/// mean square of the map's interior, as lo, d_appear, is that of the appearance map.
 #define MAD_DETECTION_SCALE 200
-/// The samples of an output map span log2(1 + value / unit) from 0 to octaves. The unit keeps
-/// differences of rounding where errors are just visible below one sample.
+/// An output map shows log2(1 + value / unit), from 0 to the number of octaves. The unit is large
+/// enough for rounding errors near the visibility threshold to stay below one sample step.
 #define MAD_DETECTION_UNIT     256
 #define MAD_DETECTION_OCTAVES  12
 #define MAD_APPEARANCE_OCTAVES 6
 
-/// Angles are in units of a filter's width: the step from filter to filter, and a full turn.
+/// Angle between neighbouring orientations and of a full turn, in standard deviations of a filter.
 #define MAD_ANGLE_STEP 1.5
-#define MAD_ANGLE_TURN (2 * MAD_ORIENTATIONS * MAD_ANGLE_STEP)
+#define MAD_FULL_TURN (2 * MAD_ORIENTATIONS * MAD_ANGLE_STEP)
 
-/// Errors in blocks darker than this are taken as invisible.
+/// Minimum mean lightness of a block: errors in darker blocks are invisible.
 #define MAD_MIN_MEAN 0.5
-/// Square of the least visible contrast, exp(-5).
-#define MAD_MIN_CONTRAST_SQUARE 4.5399929762484854e-5
+/// Square of the minimum visible contrast, exp(-5).
+#define MAD_MIN_CONTRAST_SQUARED 4.5399929762484854e-5
 
-/// The mean of some samples, and the sums of the powers of their deviations from it.
+/// Mean of a set of samples, and sums of the 2nd to 4th powers of the deviations from it.
 typedef struct MADMoments {
     float mean, m2, m3, m4;
 } MADMoments;
 
+/// Compute the moments of a cell.
 SHARED_INLINE MADMoments mad_cell_moments(const float v[MAD_CELL_SAMPLES])
 {
     MADMoments m = { 0, 0, 0, 0 };
@@ -104,8 +112,8 @@ SHARED_INLINE MADMoments mad_cell_moments(const float v[MAD_CELL_SAMPLES])
     return m;
 }
 
-/// Moments of the union of two sets of n samples each.
-SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
+/// Merge the moments of two sets of n samples each.
+SHARED_INLINE MADMoments mad_merge_moments(MADMoments a, MADMoments b, int n)
 {
     const float d = b.mean - a.mean, d2 = d * d;
     MADMoments m;
@@ -119,38 +127,47 @@ SHARED_INLINE MADMoments mad_merge(MADMoments a, MADMoments b, int n)
 }
 
 /**
- * How visible the error of a block is: the logarithm of the ratio of the contrasts, 0 or more.
+ * Compute the visibility of the error in a block, xi of the paper: the logarithm of the ratio of
+ * error contrast to masking contrast, from 0.
  *
- * @param mean    of the reference's lightness
- * @param masking least variance of the reference in a sub-block
- * @param error   variance of the error
+ * @param mean    mean of the CSF-filtered lightness of the reference
+ * @param masking minimum variance of that lightness over the sub-blocks
+ * @param error   variance of the CSF-filtered error over the block
  */
 SHARED_INLINE float mad_visibility(float mean, float masking, float error)
 {
-    const float least = (float)MAD_MIN_CONTRAST_SQUARE * (mean * mean);
+    const float min_masking = (float)MAD_MIN_CONTRAST_SQUARED * (mean * mean);
 
-    masking = masking > least ? masking : least;
-    // log(sqrt()): these are variances, contrasts are deviations
+    masking = masking > min_masking ? masking : min_masking;
+    // contrasts are standard deviations over the mean: the mean cancels, log(sqrt()) remains
     return mean >= (float)MAD_MIN_MEAN && error > masking ? MAD_LOG_SQRT(error / masking) : 0;
 }
 
-/// Standard deviation, skewness and kurtosis of a block, from its sums of powers.
-SHARED_INLINE void mad_describe(float dst[3], float m2, float m3, float m4)
+/**
+ * Compute the standard deviation (n - 1), skewness and kurtosis (n, 3 for a Gaussian) of a block
+ * from its moments. All are 0 for a flat block.
+ */
+SHARED_INLINE void mad_std_skew_kurt(float dst[3], float m2, float m3, float m4)
 {
-    const int flat = m2 < MAD_FLAT;
+    const int flat = m2 < MAD_FLAT_M2;
 
     dst[0] = flat ? 0 : MAD_SQRT(m2 / (MAD_BLOCK_SAMPLES - 1));
     dst[1] = flat ? 0 : MAD_BLOCK * m3 / (m2 * MAD_SQRT(m2));
     dst[2] = flat ? 0 : MAD_BLOCK_SAMPLES * m4 / (m2 * m2);
 }
 
-/// Distance of two results of mad_describe(); unit scales the standard deviations.
-SHARED_INLINE float mad_difference(const float a[3], const float b[3], float unit)
+/**
+ * Compute the difference between the statistics of two blocks, a term of eta in the paper.
+ *
+ * @param a, b results of mad_std_skew_kurt()
+ * @param unit full-range units of the samples that the standard deviations refer to
+ */
+SHARED_INLINE float mad_stat_diff(const float a[3], const float b[3], float unit)
 {
     return fabsf(a[0] - b[0]) * unit + 2 * fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]);
 }
 
-/// The sample of a value of the detection or the appearance map, from 0 to white.
+/// Convert a value of the detection or appearance map to a sample above black, from 0 to white.
 SHARED_INLINE int mad_map_sample(float value, int is_detection, int white)
 {
     const float scale  = is_detection ? (float)MAD_DETECTION_SCALE / MAD_DETECTION_UNIT : 1;
@@ -160,12 +177,12 @@ SHARED_INLINE int mad_map_sample(float value, int is_detection, int white)
     return sample < white ? (int)sample : white;
 }
 
-/// Distance between the angles of a frequency and of a filter, in units of the filter's width.
-SHARED_INLINE float mad_turn(float angle, float direction)
+/// Return the distance between two angles, at most half a turn, in standard deviations of a filter.
+SHARED_INLINE float mad_angle_distance(float angle, float direction)
 {
-    const float d = fabsf(angle - direction), other = (float)MAD_ANGLE_TURN - d;
+    const float d = fabsf(angle - direction), complement = (float)MAD_FULL_TURN - d;
 
-    return d < other ? d : other;
+    return d < complement ? d : complement;
 }
 
 #endif /* AVFILTER_MAD_BLOCK_H */

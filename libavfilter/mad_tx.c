@@ -16,6 +16,11 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Stockham's and Bluestein's algorithms on interleaved lines, see mad_tx.h
+ */
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,29 +37,30 @@
 #define MAX_RADIX  7
 #define MAX_PASSES 32
 
+/// Complex factor that all lanes share.
 typedef struct Complex {
     float re, im;
 } Complex;
 
-/// One pass of Stockham's transform: short transforms, whose values are then multiplied by factors.
+/// Pass of Stockham's algorithm: short transforms, whose values are then multiplied by twiddles.
 typedef struct Pass {
     int radix;                  ///< length of the short transforms
-    int nb;                     ///< transforms with factors of their own
-    Complex *turn;              ///< the factors, [nb][radix - 1]: that of the first value is 1
-    Complex root[MAX_RADIX];    ///< the powers of the radix-th root of 1
+    int nb_twiddles;            ///< number of short transforms with different twiddles
+    Complex *twiddle;           ///< [nb_twiddles][radix - 1]: the first value needs none
+    Complex roots[MAX_RADIX];   ///< powers of the radix-th root of unity
 } Pass;
 
 struct MADTransform {
     int length;
-    int size;                   ///< length of the passes; longer if there is a chirp
+    int size;                   ///< length of the passes; greater than length with a chirp
     Pass pass[MAX_PASSES];
     int nb_passes;
-    Complex *chirp;             ///< of Bluestein's algorithm, NULL if it is not needed
-    Complex *factor;            ///< the transform of its conjugate
+    Complex *chirp;             ///< [length] chirp of Bluestein's algorithm, or NULL for Stockham's
+    Complex *chirp_filter;      ///< [size] transform of the conjugate chirp, divided by size
 };
 
 /// Transform radix values of a lane in place.
-static av_always_inline void transform_few(float *re, float *im, const Complex *root, int radix)
+static av_always_inline void small_dft(float *re, float *im, const Complex *roots, int radix)
 {
     const float re0 = re[0], im0 = im[0];
 
@@ -90,7 +96,7 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
             float a = re0, b = im0, c = 0, d = 0;
 
             for (int i = 1; i <= radix / 2; i++) {
-                const Complex w = root[i * k % radix];
+                const Complex w = roots[i * k % radix];
 
                 a += w.re * sum[0][i];
                 b += w.re * sum[1][i];
@@ -105,14 +111,20 @@ static av_always_inline void transform_few(float *re, float *im, const Complex *
     }
 }
 
+/**
+ * Run a pass.
+ *
+ * @param stride product of the radices of the previous passes
+ * @param radix  pass->radix, a constant after inlining
+ */
 static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *restrict src,
                                       const Pass *restrict pass, int stride, int radix)
 {
-    const int nb = pass->nb;
+    const int nb = pass->nb_twiddles;
 
     for (int i = 0; i < nb; i++)
         for (int j = 0; j < stride; j++) {
-            const Complex *turn = pass->turn + i * (radix - 1);
+            const Complex *twiddle = pass->twiddle + i * (radix - 1);
             const MADLanes *in  = src + i * stride + j;
             MADLanes *out       = dst + i * stride * radix + j;
 
@@ -123,11 +135,11 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
                     re[k] = in[k * nb * stride].v[0][lane];
                     im[k] = in[k * nb * stride].v[1][lane];
                 }
-                transform_few(re, im, pass->root, radix);
+                small_dft(re, im, pass->roots, radix);
                 out->v[0][lane] = re[0];
                 out->v[1][lane] = im[0];
                 for (int k = 1; k < radix; k++) {
-                    const Complex w = turn[k - 1];
+                    const Complex w = twiddle[k - 1];
 
                     out[k * stride].v[0][lane] = re[k] * w.re - im[k] * w.im;
                     out[k * stride].v[1][lane] = re[k] * w.im + im[k] * w.re;
@@ -136,6 +148,7 @@ static av_always_inline void run_pass(MADLanes *restrict dst, const MADLanes *re
         }
 }
 
+/// Run all passes, back and forth between the scratch arrays. Return the array with the result.
 static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src)
 {
     MADLanes *dst = NULL;
@@ -157,12 +170,12 @@ static MADLanes *run_passes(const MADTransform *t, MADLanes *const scratch[2], c
     return dst;
 }
 
-/// Multiply lines, and swap real and imaginary parts if asked to.
-static av_always_inline void multiply(MADLanes *dst, const MADLanes *src, const Complex *factor,
-                                      int n, int swap)
+/// Multiply n values of each line by factors, and swap real and imaginary parts if swap is 1.
+static av_always_inline void multiply_lines(MADLanes *dst, const MADLanes *src,
+                                            const Complex *factors, int n, int swap)
 {
     for (int i = 0; i < n; i++) {
-        const Complex f = factor[i];
+        const Complex f = factors[i];
 
         for (int lane = 0; lane < MAD_LANES; lane++) {
             const float re = src[i].v[0][lane], im = src[i].v[1][lane];
@@ -179,25 +192,25 @@ MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MAD
 
     if (!t->chirp)
         return run_passes(t, scratch, src);
-    // a convolution with a chirp, by transforms of a longer length (Bluestein), there and back
-    multiply(line, src, t->chirp, t->length, 1);
+    // Bluestein: convolve with the chirp by a forward and an inverse transform of a fast length
+    multiply_lines(line, src, t->chirp, t->length, 1);
     memset(line + t->length, 0, (t->size - t->length) * sizeof(*line));
     line = run_passes(t, scratch, line);
-    multiply(line, line, t->factor, t->size, 1);
+    multiply_lines(line, line, t->chirp_filter, t->size, 1);
     line = run_passes(t, scratch, line);
-    multiply(line, line, t->chirp, t->length, 0);
+    multiply_lines(line, line, t->chirp, t->length, 0);
     return line;
 }
 
-/// e^(-2 pi i k / n)
-static Complex root_of_1(int64_t k, int64_t n)
+/// Return e^(-2 pi i k / n).
+static Complex root_of_unity(int64_t k, int64_t n)
 {
     const double angle = 2 * M_PI * (k % n) / n;
 
     return (Complex){ cos(angle), -sin(angle) };
 }
 
-/// The next pass, or 0 if n has only larger factors.
+/// Return the radix of the next pass, or 0 if n has only factors above 7.
 static int next_radix(int n)
 {
     static const int radix[] = { 4, 2, 3, 5, 7 };
@@ -208,7 +221,8 @@ static int next_radix(int n)
     return 0;
 }
 
-static int is_fast(int n)
+/// Return whether n has no factors above 7.
+static int has_small_factors(int n)
 {
     for (int radix; n > 1; n /= radix)
         if (!(radix = next_radix(n)))
@@ -223,16 +237,16 @@ static int init_passes(MADTransform *t)
         const int radix = next_radix(n);
 
         pass->radix = radix;
-        pass->nb    = n / radix;
-        pass->turn  = av_malloc_array(pass->nb, (radix - 1) * sizeof(*pass->turn));
-        if (!pass->turn)
+        pass->nb_twiddles = n / radix;
+        pass->twiddle = av_malloc_array(pass->nb_twiddles, (radix - 1) * sizeof(*pass->twiddle));
+        if (!pass->twiddle)
             return AVERROR(ENOMEM);
-        for (int i = 0; i < pass->nb; i++)
+        for (int i = 0; i < pass->nb_twiddles; i++)
             for (int k = 1; k < radix; k++)
-                pass->turn[i * (radix - 1) + k - 1] = root_of_1((int64_t)i * k, n);
+                pass->twiddle[i * (radix - 1) + k - 1] = root_of_unity((int64_t)i * k, n);
         for (int k = 0; k < radix; k++)
-            pass->root[k] = root_of_1(k, radix);
-        n = pass->nb;
+            pass->roots[k] = root_of_unity(k, radix);
+        n = pass->nb_twiddles;
     }
     return 0;
 }
@@ -242,10 +256,10 @@ static int init_chirp(MADTransform *t)
     int ret;
 
     t->chirp  = av_malloc_array(t->length, sizeof(*t->chirp));
-    t->factor = av_malloc_array(t->size, sizeof(*t->factor));
-    if (!t->chirp || !t->factor)
+    t->chirp_filter = av_malloc_array(t->size, sizeof(*t->chirp_filter));
+    if (!t->chirp || !t->chirp_filter)
         return AVERROR(ENOMEM);
-    ret = ff_fft_chirp(t->length, t->size, (float (*)[2])t->chirp, (float (*)[2])t->factor);
+    ret = ff_fft_chirp(t->length, t->size, (float (*)[2])t->chirp, (float (*)[2])t->chirp_filter);
     for (int i = 0; ret >= 0 && i < t->length; i++)
         t->chirp[i].im = -t->chirp[i].im;
     return ret;
@@ -259,8 +273,8 @@ int ff_mad_tx_alloc(MADTransform **tp, int length)
     if (!t)
         return AVERROR(ENOMEM);
     t->length = t->size = length;
-    if (!is_fast(length))
-        for (t->size = 2 * length - 1; !is_fast(t->size);)
+    if (!has_small_factors(length))
+        for (t->size = 2 * length - 1; !has_small_factors(t->size);)
             t->size++;
     ret = init_passes(t);
     return ret < 0 || t->size == length ? ret : init_chirp(t);
@@ -276,8 +290,8 @@ void ff_mad_tx_free(MADTransform **t)
     if (!*t)
         return;
     for (int i = 0; i < (*t)->nb_passes; i++)
-        av_freep(&(*t)->pass[i].turn);
+        av_freep(&(*t)->pass[i].twiddle);
     av_freep(&(*t)->chirp);
-    av_freep(&(*t)->factor);
+    av_freep(&(*t)->chirp_filter);
     av_freep(t);
 }

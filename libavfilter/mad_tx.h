@@ -18,44 +18,59 @@
 
 /**
  * @file
- * Fourier transforms of any length, in single precision. Several lines are transformed at once,
- * side by side, which any compiler makes vectors of; the bits are the same on every processor.
+ * Complex Fourier transforms of any length in single precision, of MAD_LANES lines at once. The
+ * lanes are interleaved, so that compilers vectorise over them, and results are the same to the
+ * last bit on every processor. Lengths with the factors 2, 3, 5 and 7 use Stockham's algorithm,
+ * other lengths Bluestein's.
  *
- * Why not av_tx: it transforms one line at a time, is slow where a length has other factors
- * than 2 and one of 3, 5, 7, 9 or 15, and its bits depend on the processor. A line of 1920
- * values takes 3.5 us here and 4.6 there, on one core, one of 1080 1.7 and 28, of 854 8.7 and
- * 47, and of 1366 15 and 1516.
+ * libavutil's av_tx transforms one line at a time, is slow for lengths with more than a power of 2
+ * and one factor 3, 5, 7, 9 or 15, and its results depend on the processor. Microseconds for a
+ * line on one core, here and with av_tx:
+ *
+ *   length    here   av_tx
+ *      854     8.7      47
+ *     1080     1.7      28
+ *     1366    15      1516
+ *     1920     3.5       4.6
  */
 
 #ifndef AVFILTER_MAD_TX_H
 #define AVFILTER_MAD_TX_H
 
-/// Lines that are transformed at once.
+/// Number of lines that are transformed at once.
 #define MAD_LANES 8
 
-/// A complex value of each of these lines: real parts, imaginary parts.
+/// One complex value of each line: v[0] are the real parts, v[1] the imaginary parts.
 typedef struct MADLanes {
     float v[2][MAD_LANES];
 } MADLanes;
 
+/// Transform of one length. It is read-only after its allocation: threads may share it.
 typedef struct MADTransform MADTransform;
 
-/// @return 0, or a negative AVERROR
+/**
+ * Allocate a transform.
+ *
+ * @param t      receives the transform, also a partial one after an error: free it in both cases
+ * @param length number of values of a line, at least 2
+ * @return 0, or a negative AVERROR
+ */
 int ff_mad_tx_alloc(MADTransform **t, int length);
 
-/// Values that each scratch array of ff_mad_tx() must have room for.
+/// Return the number of elements that each scratch array of ff_mad_tx() must have.
 int ff_mad_tx_size(const MADTransform *t);
 
 /**
- * Transform forward. With real and imaginary parts swapped before and after, it is the inverse
- * one. Neither is normalised.
+ * Compute a forward transform. Swap real and imaginary parts before and after it to compute the
+ * inverse transform. Neither is normalised.
  *
- * @param scratch two arrays that are overwritten
- * @param src     may be one of them
- * @return the one that has the result
+ * @param scratch two arrays of ff_mad_tx_size() elements, which are overwritten
+ * @param src     lines to transform; may be one of the scratch arrays
+ * @return the scratch array that contains the result
  */
 MADLanes *ff_mad_tx(const MADTransform *t, MADLanes *const scratch[2], const MADLanes *src);
 
+/// Free a transform and set the pointer to NULL. A NULL transform is ignored.
 void ff_mad_tx_free(MADTransform **t);
 
 #endif /* AVFILTER_MAD_TX_H */

@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Format negotiation, checks of inputs and frames, and conversion of RGB to luma, see
+ * sample_format.h
+ */
+
 #include <string.h>
 
 #include "libavutil/csp.h"
@@ -27,13 +33,14 @@
 #include "filters.h"
 #include "sample_format.h"
 
-/// Weights of rgb2gray in units of 2^-22; their sum is 1. Rounded to 8 bits, the luma of each of
-/// the 2^24 colors is that of the weights in double precision.
+/// Weights of rgb2gray in units of 2^-22; their sum is 1. For each of the 2^24 colors they give the
+/// same rounded luma as the weights in double precision.
 static const int rgb_weight[3] = { 1253829, 2462237, 478238 };
 #define RGB_WEIGHT_BITS 22
 
 // ---- negotiation ----
 
+/// Return the formats that the filter accepts, or NULL if out of memory.
 static AVFilterFormats *list_formats(const AVFilterContext *ctx)
 {
     const LumaInputs *s = ctx->priv;
@@ -72,8 +79,8 @@ static const char *scaler_name(const AVFilterContext *ctx)
 }
 
 /**
- * Check that no scaler converts the format of an input. libavfilter inserts one for a format that is
- * not wanted, and one of the user may have chosen the format of the other input.
+ * Check that no scaler converts the format of an input. libavfilter inserts a scaler if the filter
+ * does not accept the format, and a scaler of the user may negotiate the other input's format.
  */
 static int check_conversion(AVFilterContext *ctx, int i)
 {
@@ -81,11 +88,11 @@ static int check_conversion(AVFilterContext *ctx, int i)
     const AVFilterLink *to = ctx->inputs[i], *from;
     int is_error;
 
-    // after format= the user has chosen; other filters may follow the scaler
+    // look for a scaler before filters that keep the format; after format= the user has chosen it
     while (to->src->nb_inputs == 1 && to->src->inputs[0]->format == to->format &&
            strcmp(to->src->filter->name, "format")) {
         from = to->src->inputs[0];
-        // libavfilter lets a scaler before one input choose the matrix and range of the other one
+        // negotiation may give a scaler before one input the matrix and range of the other input
         if (ctx->nb_inputs > 1 && !strcmp(to->src->filter->name, "scale") &&
             (from->colorspace != to->colorspace || from->color_range != to->color_range))
             av_log(ctx, AV_LOG_WARNING, "%s converts the %s from matrix %s, range %s to %s, %s. If "
@@ -106,8 +113,8 @@ static int check_conversion(AVFilterContext *ctx, int i)
     return is_error ? AVERROR(EINVAL) : 0;
 }
 
-/// Check the size of the picture of an input; that of the reference against the last main one.
-static int check_picture(AVFilterContext *ctx, int i, int width, int height)
+/// Check the size of a picture of input i: the limits, and for the reference the last main one.
+static int check_picture_size(AVFilterContext *ctx, int i, int width, int height)
 {
     LumaInputs *s = ctx->priv;
 
@@ -128,7 +135,7 @@ static int check_picture(AVFilterContext *ctx, int i, int width, int height)
     return 0;
 }
 
-/// Warn of different color matrices: these are compared without a conversion.
+/// Warn about different color matrices, which are not converted.
 static void check_matrices(AVFilterContext *ctx)
 {
     const enum AVColorSpace main = ctx->inputs[0]->colorspace, ref = ctx->inputs[1]->colorspace;
@@ -137,8 +144,8 @@ static void check_matrices(AVFilterContext *ctx)
 
     if (main_luma && ref_luma && av_cmp_q(main_luma->cr, ref_luma->cr) &&
         main != AVCOL_SPC_RGB && ref != AVCOL_SPC_RGB)
-        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, the reference's %s, "
-               "and they are compared without a conversion: if the tags are right, insert "
+        av_log(ctx, AV_LOG_WARNING, "The color matrix of the main input is %s, but the reference's "
+               "is %s. They are compared without a conversion: if the tags are right, insert "
                "scale=out_color_matrix=%s before the main input.\n", av_color_space_name(main),
                av_color_space_name(ref), av_color_space_name(ref));
 }
@@ -160,7 +167,7 @@ int ff_luma_config(AVFilterLink *inlink)
             .sw_format = frames ? ((AVHWFramesContext *)frames->data)->sw_format : link->format,
             .transfer  = AVCOL_TRC_UNSPECIFIED,
         };
-        if ((ret = check_picture(ctx, i, link->w, link->h)) < 0 ||
+        if ((ret = check_picture_size(ctx, i, link->w, link->h)) < 0 ||
             (ret = check_conversion(ctx, i)) < 0)
             return ret;
     }
@@ -176,7 +183,7 @@ int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame)
     const LumaInput *in = &((const LumaInputs *)ctx->priv)->input[i];
     const enum AVPixelFormat format = luma_sw_format(frame);
 
-    if (luma_fits(in, frame))
+    if (luma_matches_input(in, frame))
         return 0;
     av_log(ctx, AV_LOG_ERROR, "The %s has changed from %dx%d %s to %dx%d %s: insert %s=%d:%d "
            "before this filter.\n", input_name(ctx, i), in->width, in->height,
@@ -185,22 +192,25 @@ int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame)
     return AVERROR(EINVAL);
 }
 
+/// Return whether transfer characteristics are PQ or HLG.
 static int is_hdr(enum AVColorTransferCharacteristic transfer)
 {
     return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
 }
 
-static const char *color_name(const LumaInput *in, int by_transfer)
+static const char *color_value_name(const LumaInput *in, int by_transfer)
 {
     return by_transfer ? av_color_transfer_name(in->transfer) :
            in->range == AVCOL_RANGE_MPEG ? "limited" : "full";
 }
 
 /**
- * Check that input i has the wanted range, and PQ or HLG if that is wanted. What is unspecified is
- * not compared.
+ * Check that an input has the same range as wanted, and PQ or HLG if wanted has it. Unspecified
+ * properties are not compared.
  *
- * @param wanted_by says whose range and transfer is wanted
+ * @param in        properties of input i
+ * @param wanted_by words of the message before the wanted property, such as "was previously"
+ * @param any_range whether the ranges may differ
  */
 static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const char *wanted_by,
                        const LumaInput *wanted, int any_range)
@@ -210,14 +220,14 @@ static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const c
                             wanted->transfer != AVCOL_TRC_UNSPECIFIED &&
                             (is_hdr(in->transfer) || is_hdr(wanted->transfer));
     const char *option = by_transfer ? "transfer" : "range";
-    const char *value  = color_name(wanted, by_transfer);
+    const char *value  = color_value_name(wanted, by_transfer);
 
     if (!by_transfer && (any_range || in->range == wanted->range ||
                          wanted->range == AVCOL_RANGE_UNSPECIFIED))
         return 0;
-    av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, %s %s: insert scale=out_%s=%s,format=%s "
+    av_log(ctx, AV_LOG_ERROR, "The %s of the %s is %s, but %s %s: insert scale=out_%s=%s,format=%s "
            "before it%s, or setparams=%s=%s if only its tag is wrong.\n", option,
-           input_name(ctx, i), color_name(in, by_transfer), wanted_by, value, option, value,
+           input_name(ctx, i), color_value_name(in, by_transfer), wanted_by, value, option, value,
            av_get_pix_fmt_name(wanted->sw_format),
            in->format == AV_PIX_FMT_CUDA ? " and its hwupload" : "",
            by_transfer ? "color_trc" : option, value);
@@ -227,28 +237,29 @@ static int check_color(AVFilterContext *ctx, int i, const LumaInput *in, const c
 int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
 {
     LumaInputs *s = ctx->priv;
-    LumaInput *in = &s->input[i], now = *in;
+    LumaInput *in = &s->input[i], current = *in;
     int ret;
 
-    now.range = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format)) ? AVCOL_RANGE_MPEG
+    current.range = luma_is_limited(frame, av_pix_fmt_desc_get(in->sw_format)) ? AVCOL_RANGE_MPEG
                                                                            : AVCOL_RANGE_JPEG;
     if (frame->color_trc != AVCOL_TRC_UNSPECIFIED)
-        now.transfer = frame->color_trc;
+        current.transfer = frame->color_trc;
     if ((ret = ff_luma_check_size(ctx, i, frame)) < 0 ||
-        (ret = check_picture(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
-        (ret = check_color(ctx, i, &now, "until now", in, 0)) < 0)
+        (ret = check_picture_size(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
+        (ret = check_color(ctx, i, &current, "was previously", in, 0)) < 0)
         return ret;
-    if (is_hdr(now.transfer) && !s->hdr_warned++)
+    if (is_hdr(current.transfer) && !s->hdr_warned++)
         av_log(ctx, AV_LOG_WARNING, "HDR is not supported: frames with the transfer "
                "characteristics %s are scored as if they were SDR.\n",
-               av_color_transfer_name(now.transfer));
-    *in = now;
-    return i ? check_color(ctx, 0, &s->input[0], "the reference's", in, s->mixes_ranges) : 0;
+               av_color_transfer_name(current.transfer));
+    *in = current;
+    return i ? check_color(ctx, 0, &s->input[0], "the reference's is", in,
+                           s->allow_mixed_ranges) : 0;
 }
 
 // ---- RGB ----
 
-AVFrame *ff_luma_of_rgb(const AVFrame *frame)
+AVFrame *ff_luma_from_rgb(const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
     AVFrame *gray;

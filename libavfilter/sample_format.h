@@ -18,8 +18,9 @@
 
 /**
  * @file
- * What is known of a frame before its luma is read: the size of its picture, and the depth and
- * range of its samples.
+ * Per-frame information that does not depend on pixel values: size of the picture, depth and
+ * range of its samples. Also format negotiation, and the checks that inputs and frames must pass
+ * before a filter reads them.
  */
 
 #ifndef AVFILTER_SAMPLE_FORMAT_H
@@ -35,18 +36,18 @@
 #include "avfilter.h"
 #include "formats.h"
 
-/// The largest width and height of a picture.
+/// Maximum width and height of a picture.
 #define LUMA_MAX_SIZE 16384
 
-/// The luma of a frame.
-typedef struct LumaFrame {
-    int width, height;      ///< of the picture
-    int depth;              ///< bits of a sample
-    int shift;              ///< left shift of a sample in its 16 bits
-    int black;              ///< value of black
-} LumaFrame;
+/// Size and sample format of the luma of a frame.
+typedef struct LumaFormat {
+    int width, height;      ///< size of the picture, without cropped margins
+    int depth;              ///< bits of a sample, 8 to 16
+    int shift;              ///< left shift of a sample in its word
+    int black;              ///< sample of black: 0 in full range
+} LumaFormat;
 
-/// Whether a format has integers of 8 to 16 bits, with luma, or red, in a plane of its own.
+/// Return whether a format has integers of 8 to 16 bits, and luma, or red, in a plane of its own.
 static inline int luma_is_planar(const AVPixFmtDescriptor *desc)
 {
     const AVComponentDescriptor *luma = &desc->comp[0];
@@ -59,13 +60,13 @@ static inline int luma_is_planar(const AVPixFmtDescriptor *desc)
            (luma->depth == 8 || !(desc->flags & AV_PIX_FMT_FLAG_BE) == !AV_HAVE_BIGENDIAN);
 }
 
-/// Whether the filters support a format: gray or YUV with luma in the first plane.
+/// Return whether a format is gray or YUV with luma in its own plane, the first one.
 static inline int luma_is_supported(const AVPixFmtDescriptor *desc)
 {
     return luma_is_planar(desc) && !(desc->flags & AV_PIX_FMT_FLAG_RGB);
 }
 
-/// Whether a format is RGB that is converted to luma by ff_luma_of_rgb().
+/// Return whether ff_luma_from_rgb() converts a format to luma.
 static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
 {
     const enum AVPixelFormat format = av_pix_fmt_desc_get_id(desc);
@@ -73,25 +74,25 @@ static inline int luma_is_rgb(const AVPixFmtDescriptor *desc)
     return format == AV_PIX_FMT_RGB24 || format == AV_PIX_FMT_BGR24 || format == AV_PIX_FMT_GBRP;
 }
 
-/// Whether a filter that measures luma alone accepts a format; the chroma may have any layout.
-static inline int luma_is_readable(const AVPixFmtDescriptor *desc)
+/// Return whether filters that measure luma alone accept a format. Chroma may have any layout.
+static inline int luma_or_rgb_is_supported(const AVPixFmtDescriptor *desc)
 {
     return luma_is_supported(desc) && !(desc->flags & AV_PIX_FMT_FLAG_ALPHA) || luma_is_rgb(desc);
 }
 
-/// Width of the picture. Frames on a GPU still have the margins that are to be cropped.
+/// Return the width of the picture. Decoded frames on a GPU still contain the cropped margins.
 static inline int picture_width(const AVFrame *frame)
 {
     return frame->width - (frame->hw_frames_ctx ? (int)(frame->crop_left + frame->crop_right) : 0);
 }
 
-/// Height of the picture.
+/// Return the height of the picture, see picture_width().
 static inline int picture_height(const AVFrame *frame)
 {
     return frame->height - (frame->hw_frames_ctx ? (int)(frame->crop_top + frame->crop_bottom) : 0);
 }
 
-/// The format of a frame's samples, in memory or on a GPU.
+/// Return the format of the samples of a frame, in memory or on a GPU.
 static inline enum AVPixelFormat luma_sw_format(const AVFrame *frame)
 {
     return frame->hw_frames_ctx ? ((AVHWFramesContext *)frame->hw_frames_ctx->data)->sw_format
@@ -99,10 +100,10 @@ static inline enum AVPixelFormat luma_sw_format(const AVFrame *frame)
 }
 
 /**
- * Whether a frame's luma is of limited range. RGB never is; if the frame does not say it, gray and
- * yuvj formats are not.
+ * Return whether the luma of a frame has limited range. RGB always has full range. If the range is
+ * unspecified, gray and yuvj formats have full range, others limited range.
  *
- * @param desc describes the frame's software format
+ * @param desc descriptor of the frame's software format
  */
 static inline int luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor *desc)
 {
@@ -113,13 +114,13 @@ static inline int luma_is_limited(const AVFrame *frame, const AVPixFmtDescriptor
     return frame->color_range == AVCOL_RANGE_MPEG;
 }
 
-/// Describe a frame, in memory or on a GPU.
-static inline LumaFrame luma_frame(const AVFrame *frame)
+/// Return size and sample format of the luma of a frame, in memory or on a GPU.
+static inline LumaFormat luma_format(const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(luma_sw_format(frame));
     const AVComponentDescriptor *luma = &desc->comp[0];
 
-    return (LumaFrame){
+    return (LumaFormat){
         .width   = picture_width(frame),
         .height  = picture_height(frame),
         .depth   = luma->depth,
@@ -128,75 +129,79 @@ static inline LumaFrame luma_frame(const AVFrame *frame)
     };
 }
 
-/// An input as it was configured. Its frames must agree with it.
+/// Configuration of an input. Each of its frames must match it.
 typedef struct LumaInput {
     int width, height;
     enum AVPixelFormat format;
     enum AVPixelFormat sw_format;       ///< format of the samples; differs for CUDA frames
     enum AVColorRange range;            ///< range of its frames, unspecified before the first one
-    enum AVColorTransferCharacteristic transfer;    ///< the last one that a frame specified
+    enum AVColorTransferCharacteristic transfer;    ///< last specified transfer characteristics
 } LumaInput;
 
-/// The inputs of a filter, the first member of its private context; the second one is the reference.
+/// Inputs of a filter, the first member of its private context. input[1] is the reference.
 typedef struct LumaInputs {
     const AVClass *class;
     LumaInput input[2];
-    // set by the filter in init()
-    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether a format is accepted; NULL for CUDA
-    int mixes_ranges;                   ///< whether each input is read by its own range
+    // the filter sets these in init()
+    int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether it accepts a format; NULL: CUDA
+    int allow_mixed_ranges;             ///< whether the ranges of both inputs may differ
     int min_size;                       ///< minimum width and height; 0 if any size is accepted
 
     int width, height;                  ///< size of the last picture
-    int hdr_warned;
+    int hdr_warned;                     ///< whether the warning about HDR has been printed
 } LumaInputs;
 
 /**
- * For FILTER_QUERY_FUNC2(): set lists of the formats that is_wanted() accepts such that libavfilter
- * does not convert one of two inputs to the format, range or color space of the other. The output
- * has those of the first input.
+ * Set the formats that is_wanted() accepts, for FILTER_QUERY_FUNC2(). The lists of two inputs are
+ * independent, so that libavfilter does not convert one to format, range or color space of the
+ * other. The output has those of the first input.
+ *
+ * @return 0, or a negative AVERROR
  */
 int ff_luma_query_formats(const AVFilterContext *ctx, AVFilterFormatsConfig **cfg_in,
                           AVFilterFormatsConfig **cfg_out);
 
 /**
- * config_props of the last input: store the size and format of the inputs' links. Warn of different
- * color matrices, and of a format that is not wanted and therefore converted.
+ * Store size and format of all input links; config_props of the last input. Warn about different
+ * color matrices, and about a scaler that converts an unsupported format.
  *
  * @return 0, or AVERROR(EINVAL) after a message if the size is not supported, the sizes differ, or
- *         one of two inputs is converted though its format is wanted
+ *         a scaler converts one of two inputs although its format is supported
  */
 int ff_luma_config(AVFilterLink *inlink);
 
-/// Whether a frame has the configured size and format of an input.
-static inline int luma_fits(const LumaInput *in, const AVFrame *frame)
+/// Return whether a frame has the configured size and format of an input.
+static inline int luma_matches_input(const LumaInput *in, const AVFrame *frame)
 {
     return frame->width == in->width && frame->height == in->height &&
            frame->format == in->format && luma_sw_format(frame) == in->sw_format;
 }
 
 /**
- * Check that a frame of input i has the configured size and format. Filters such as scale and crop
- * rewrite those of the link.
+ * Check that a frame of input i has the configured size and format. The size and format of the link
+ * cannot be compared: filters such as scale and crop change them within a filter graph.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
 int ff_luma_check_size(AVFilterContext *ctx, int i, const AVFrame *frame);
 
 /**
- * Check also the size of the picture, for frames on a GPU may be cropped, and that neither the range
- * has changed, nor the transfer from or to PQ or HLG. A frame of the reference is compared with the
- * last one of the main input, too: if neither is unspecified, the transfers must both be PQ, both
- * HLG or both others. Warn once of PQ or HLG.
+ * Check a frame of input i: size and format as ff_luma_check_size(), size of the picture, which may
+ * be cropped on a GPU, and no change of the range or from or to PQ or HLG. A frame of the reference
+ * must also match the last main frame: the size, the range unless allow_mixed_ranges is set, and
+ * PQ or HLG if both specify the transfer characteristics. Warn once about PQ or HLG.
  *
  * @return 0, or AVERROR(EINVAL) after a message
  */
 int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
 
 /**
- * Get a frame whose first plane is luma: RGB is converted to gray as by rgb2gray.
+ * Return a frame whose first plane is luma. RGB is converted to gray of full range, with the
+ * weights of MATLAB's rgb2gray.
  *
- * @return a new frame, or a reference to the given one if it is not RGB; NULL without memory
+ * @return a frame that the caller owns, a new reference to the given one if it is not RGB; NULL if
+ *         out of memory
  */
-AVFrame *ff_luma_of_rgb(const AVFrame *frame);
+AVFrame *ff_luma_from_rgb(const AVFrame *frame);
 
 #endif /* AVFILTER_SAMPLE_FORMAT_H */

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * Macros for headers of arithmetic that are compiled both as C and as CUDA C
+ * Macros for headers with arithmetic that C filters and CUDA kernels share
  */
 
 #ifndef AVFILTER_SHARED_ARITH_H
@@ -26,17 +26,18 @@
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define SHARED_INLINE static inline __device__ __attribute__((always_inline))
-#define UNROLL _Pragma("unroll")        ///< before a loop: keeps arrays in registers
-#define UNROLL_SOME _Pragma("unroll 8") ///< before a loop of any length: loads ahead
+#define UNROLL _Pragma("unroll")        ///< unroll a loop completely: keeps arrays in registers
+#define UNROLL_SOME _Pragma("unroll 8") ///< unroll a long loop by 8: overlaps its loads
 #else
 #define SHARED_INLINE static inline
 #define UNROLL
 #define UNROLL_SOME
 #endif
 
-/// The two pictures of a pair.
+/// Index of the pictures of a pair.
 enum { PAIR_MAIN, PAIR_REFERENCE, PAIR_NB };
 
+/// Quotient of non-negative integers, rounded up.
 #define DIV_UP(a, b) (((a) + (b) - 1) / (b))
 
 #endif /* AVFILTER_SHARED_ARITH_H */

@@ -112,7 +112,7 @@ AVFILTER_DEFINE_CLASS(bliinds);
 /// Return row y of level 1, starting with the padding; y may be outside of the frame.
 static const int32_t *level1_row(const BLIINDSCPUContext *s, const LevelRows *rows, int y)
 {
-    const LumaFrame *luma = &s->f->luma;
+    const LumaFormat *luma = &s->f->luma;
     int32_t *dst = rows->row_buf[(y + 3) % 3];
 
     if (y < 0 || y >= s->height)
@@ -234,7 +234,7 @@ static int score_frame(AVFilterContext *ctx, AVFrame *frame, const BLIINDSFrame 
     BLIINDSCPUContext *s = ctx->priv;
     const int nb_jobs = FFMIN(s->level[0].blocks.h, s->nb_jobs);
     BLIINDSLevelSums sums[BLIINDS_LEVELS];
-    AVFrame *luma = ff_luma_of_rgb(frame);
+    AVFrame *luma = ff_luma_from_rgb(frame);
 
     if (!luma)
         return AVERROR(ENOMEM);
@@ -365,7 +365,7 @@ static av_cold int init(AVFilterContext *ctx)
 {
     BLIINDSCPUContext *s = ctx->priv;
 
-    s->inputs.is_wanted = luma_is_readable;
+    s->inputs.is_wanted = luma_or_rgb_is_supported;
     s->inputs.min_size  = BLIINDS_MIN_SIZE;
     ff_bliinds_dsp_init(&s->dsp);
     ff_bliinds_gamma_table(s->gamma_table);

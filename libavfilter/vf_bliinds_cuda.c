@@ -230,7 +230,7 @@ static int add_frame(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *
 {
     BLIINDSCUDAContext *s = ctx->priv;
     BLIINDSFrame *f = s->queue.state;
-    const LumaFrame *luma = &f->luma;
+    const LumaFormat *luma = &f->luma;
     CUfunction blocks;
     float scale;
     int resized, ret = ff_bliinds_frame_init(&s->common, ctx, f, frame, s->queue.n);

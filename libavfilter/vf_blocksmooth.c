@@ -18,18 +18,19 @@
 
 /**
  * @file
- * Smooth the edges of the blocks that codecs leave
+ * Deblocking filter: smooth the edges of a fixed grid of blocks
  *
- * Two passes over each plane, on one grid of blocks: first across the horizontal
- * edges, which are those between a block and the one below it, then across the vertical
- * edges, on the result of the first pass. An edge changes samples within half a block
- * of it. A band of rows from the middle of one row of blocks to the middle of the next
- * is therefore independent of all other bands, in both passes.
+ * Fulvio Castello, "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report,
+ * GPU Programming 2022/2023, based on "A Simple and Efficient Deblocking Algorithm for Low Bit-Rate
+ * Video Coding". The formulas, constants and the order of the passes are those of the report; the
+ * code is an independent implementation. Deviations: quotients are rounded towards zero, which the
+ * report leaves open; depths above 8 bits and blocks above 8 samples are supported; chroma
+ * is smoothed at its own resolution.
  *
- * The method, its constants and the order of the passes are those of Fulvio Castello,
- * "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report, GPU
- * Programming 2022/2023, which is based on "A Simple and Efficient Deblocking Algorithm
- * for Low Bit-Rate Video Coding". The code is an independent implementation of its formulas.
+ * Each component is smoothed in place in two passes: first across the horizontal edges, between
+ * blocks above each other, then across the vertical edges. An edge changes samples within half a
+ * block. A band of rows from the middle of a row of blocks to the middle of the next row is
+ * therefore independent of other bands in both passes, and bands are distributed over threads.
  */
 
 #include "libavutil/opt.h"
@@ -42,7 +43,7 @@
 #include "video.h"
 
 typedef struct BlockSmoothContext {
-    LumaInputs inputs;                  ///< the first member
+    LumaInputs inputs;                  ///< must be the first member
     BlockSmoothOptions opt;
 } BlockSmoothContext;
 
@@ -53,7 +54,7 @@ static const AVOption blocksmooth_options[] = {
 
 AVFILTER_DEFINE_CLASS(blocksmooth);
 
-/// Smooth across the horizontal edge in the middle of a band of rows, then across its vertical edges.
+/// Smooth the horizontal edge in the middle of a band of rows, then the band's vertical edges.
 static void smooth_band(const BlockSmoothComponent *c, int band)
 {
     const int block = c->block, edge = band * block;
@@ -66,6 +67,7 @@ static void smooth_band(const BlockSmoothComponent *c, int band)
             blocksmooth_line(blocksmooth_sample(c, x, y), c->step, c);
 }
 
+/// Smooth the bands of a job in all components.
 static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const BlockSmoothContext *s = ctx->priv;
@@ -74,7 +76,7 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
     for (int i = 0; i < desc->nb_components; i++) {
         const BlockSmoothComponent c = blocksmooth_component(&s->opt, desc, frame, i);
-        // from half a block above the picture
+        // the first band begins half a block above the picture
         const int nb_bands = (c.height + c.block / 2 + c.block - 1) / c.block;
 
         for (int band = ff_slice_pos(nb_bands, jobnr, nb_jobs);
@@ -84,6 +86,7 @@ static int smooth_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
     return 0;
 }
 
+/// Smooth a frame, or a copy if it is not writable, and output it.
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx  = inlink->dst;
@@ -95,8 +98,7 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
         return ret;
     }
     ff_filter_execute(ctx, smooth_slice, frame, NULL,
-                      FFMIN(ff_filter_get_nb_threads(ctx),
-                            FFMAX(frame->height / s->opt.block, 1)));
+                      FFMIN(ff_filter_get_nb_threads(ctx), FFMAX(frame->height / s->opt.block, 1)));
     return ff_filter_frame(ctx->outputs[0], frame);
 }
 
@@ -115,7 +117,7 @@ static const AVFilterPad blocksmooth_inputs[] = {
 
 const FFFilter ff_vf_blocksmooth = {
     .p.name         = "blocksmooth",
-    .p.description  = NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Smooth block edges (deblocking)."),
     .p.priv_class   = &blocksmooth_class,
     .p.flags        = AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,

@@ -18,11 +18,10 @@
 
 /**
  * @file
- * Smooth the edges of the blocks that codecs leave, on CUDA frames
+ * Deblocking filter for CUDA frames
  *
- * The twin of vf_blocksmooth.c, where the method is described: the same bits for the
- * same frame. The kernel is launched for each component, and works in place where the frame is
- * writable.
+ * vf_blocksmooth.c describes the method; the results are identical. The kernel is launched for each
+ * component. It works in place if the frame is writable, and otherwise copies to a new frame.
  */
 
 #include "libavutil/opt.h"
@@ -35,7 +34,7 @@
 #include "video.h"
 
 typedef struct BlockSmoothCUDAContext {
-    CUDAQueue queue;            ///< for the device alone
+    CUDAQueue queue;            ///< provides device and kernel; no frame is queued
     BlockSmoothOptions opt;
 
     CUfunction blocksmooth;
@@ -51,7 +50,7 @@ AVFILTER_DEFINE_CLASS(blocksmooth_cuda);
 CUDA_QUEUE_PTX(vf_blocksmooth_cuda);
 CUDA_QUEUE_CHECK_PARAMS(BlockSmoothCUDAParams);
 
-/// Smooth the components of src, into dst if that is another frame.
+/// Smooth all components of src in place, or into dst if it is another frame.
 static int smooth(AVFilterContext *ctx, const AVFrame *dst, const AVFrame *src)
 {
     const BlockSmoothCUDAContext *s = ctx->priv;
@@ -65,7 +64,7 @@ static int smooth(AVFilterContext *ctx, const AVFrame *dst, const AVFrame *src)
             .dst = blocksmooth_component(&s->opt, desc, dst, i),
             .src = blocksmooth_component(&s->opt, desc, src, i),
         };
-        // the grid begins half a cell outside of the picture
+        // the first cells begin half a cell outside of the picture
         const int width  = params.dst.width  + BLOCKSMOOTH_MIN_BLOCK / 2;
         const int height = params.dst.height + BLOCKSMOOTH_MIN_BLOCK / 2;
 
@@ -78,6 +77,7 @@ static int smooth(AVFilterContext *ctx, const AVFrame *dst, const AVFrame *src)
     return ret;
 }
 
+/// Smooth a frame, or into a new one if it is not writable, and output it.
 static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
 {
     AVFilterContext *ctx = inlink->dst;
@@ -92,14 +92,14 @@ static int filter_frame(AVFilterLink *inlink, AVFrame *frame)
             ret = AVERROR(ENOMEM);
             goto end;
         }
-        // that of the pool may be larger
+        // frames of the pool may be larger than a cropped one
         out->width  = frame->width;
         out->height = frame->height;
     }
     ret = smooth(ctx, out, frame);
 
 end:
-    // the kernels come before whatever this device does next with the frame
+    // the frame may be freed: its next use on this device comes after the kernels
     if (out != frame)
         av_frame_free(&frame);
     if (ret < 0) {
@@ -131,8 +131,7 @@ static const AVFilterPad blocksmooth_cuda_inputs[] = {
 
 const FFFilter ff_vf_blocksmooth_cuda = {
     .p.name         = "blocksmooth_cuda",
-    .p.description  =
-        NULL_IF_CONFIG_SMALL("Smooth the edges of a codec's blocks on CUDA frames."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Smooth block edges of CUDA frames (deblocking)."),
     .p.priv_class   = &blocksmooth_cuda_class,
     .p.flags        = AVFILTER_FLAG_SUPPORT_TIMELINE_GENERIC,
     .priv_size      = sizeof(BlockSmoothCUDAContext),

@@ -18,23 +18,33 @@
 
 /**
  * @file
- * Full-reference quality by two strategies of seeing (MAD)
+ * Most Apparent Distortion (MAD): full-reference quality of the luma of each frame
  *
  * Eric C. Larson and Damon M. Chandler, "Most apparent distortion:
  * full-reference image quality assessment and the role of strategy", Journal of
- * Electronic Imaging 19(1), 2010.
+ * Electronic Imaging 19(1), 2010, section 3.
  *
- * Where errors are hardly visible, one looks for them: the detection map is
- * their local energy where the picture does not mask them (HI). Where they are
- * plain, one looks past them: the appearance map is the change of the local
- * statistics of log-Gabor responses (LO). Both are combined to the score.
+ * The detection-based strategy models how viewers search for near-threshold errors. Lightness
+ * passes a CSF filter; each 16x16 block gets the visibility of its error, the logarithm of error
+ * contrast over the masking contrast of the reference. Visibility times the local mean squared
+ * error (lmse) of the samples is the detection map, whose root mean square is d_detect (hi).
  *
- * The arithmetic is that of the authors' release, in single precision. All sums
- * are those of one row or block, combined in a fixed order: the result is the
- * same for any number of threads.
+ * The appearance-based strategy models how viewers judge clearly visible errors. Each block of the
+ * magnitude responses to a log-Gabor bank has a standard deviation, a skewness and a kurtosis.
+ * Their weighted differences between both pictures are the appearance map, whose root mean square
+ * is d_appear (lo). ff_mad_score() combines both to the score.
  *
- * Rows are transformed in bands: cells of MAD_STEP rows, one for each lane. Columns are
- * transformed in tiles: MAD_LANES columns side by side.
+ * Deviations: constants, block grid and borders are those of the authors' 2011 release, run in GNU
+ * Octave, where it differs from the paper. All is computed in single precision; three linear
+ * changes keep rounding errors low (MID_GRAY, ERROR_FACTOR, LAPLACIAN_IDENTITY). Where the mean
+ * lightness of a block is not positive, which the release does not handle, the visibility is 0.
+ *
+ * Data flow: rows are transformed in bands of BAND_ROWS rows. Lane l of a band has its cell row l,
+ * a row of cells of 4x4 samples, see mad_block.h. Columns are transformed in tiles of MAD_LANES
+ * columns, one in each lane. Between both passes, there and back, row_spectrum[] holds rows in
+ * frequency along x; the filters are applied to complete columns. Bands, tiles and rows are
+ * parallel tasks. Each task sums over its own rows or blocks, and these sums are added in a fixed
+ * order: the result does not depend on the number of threads.
  */
 
 #include <math.h>
@@ -56,42 +66,42 @@
 #include "dualinput.h"
 #include "video.h"
 
-/// Rows of a band.
-#define BAND (MAD_STEP * MAD_LANES)
+/// Rows of a band: one cell row in each lane.
+#define BAND_ROWS (MAD_STEP * MAD_LANES)
 
-/// Scratch rows of a job.
-#define NB_ROWS 7
+/// Scratch rows of a job: two for merging cells, two of block moments, three of sub-block moments.
+#define NB_SCRATCH_ROWS 7
 
-/// Share of the values themselves that is transformed with their Laplacian.
-#define PLAIN 0.125
+/// Weight of the sample itself in the prefilter, which adds it to the Laplacian.
+#define LAPLACIAN_IDENTITY 0.125
 
-/// The window of the squared error reaches this far to the left and up.
-#define WINDOW_BEFORE (MAD_BLOCK / 2 - 1)
+/// Samples of the 16x16 window of lmse to the left of and above its sample.
+#define LMSE_BEFORE (MAD_BLOCK / 2 - 1)
 
-/// Lightness of medium gray: it is subtracted before the transforms, so that they round less.
-#define MEDIUM 1.
+/// Approximate lightness of mid-gray. Subtracting it before the transforms reduces rounding errors.
+#define MID_GRAY 1.
 
-/// Factor of the error while it is transformed beside the lightness, whose rounding it shares.
+/// Gain of the error, the imaginary part of a transform whose real part is the larger lightness.
 #define ERROR_FACTOR 16
 
-/// An input, and tables by its samples.
-typedef struct Picture {
-    const AVFrame *frame;
+/// An input of the filter: its current frame, and lookup tables indexed by sample.
+typedef struct MADInput {
+    const AVFrame *frame;               ///< not owned; its first plane is luma
     const AVComponentDescriptor *luma;
-    MADRange range;                     ///< that the tables are for
-    double *value, *lightness;
-} Picture;
+    MADRange range;                     ///< range for which the tables were computed
+    double *value_lut, *lightness_lut;  ///< [1 << depth] full-range value, lightness of a sample
+} MADInput;
 
-/// What one job works in.
+/// Scratch buffers of one job.
 typedef struct Scratch {
-    MADLanes *line[2];                  ///< that are transformed
-    float *band[PAIR_NB][MAD_STEP];     ///< samples of each lane's row
-    double *sample[3];                  ///< of rows
-    float *row[NB_ROWS];                ///< with a window, or with the moments of a row of cells
+    MADLanes *fft[2];                   ///< lines before and after a pass of a transform
+    float *band[PAIR_NB][MAD_STEP];     ///< [width][MAD_LANES] row i of the cells of each lane
+    double *src_row[3];                 ///< [width] converted rows of the inputs
+    float *row[NB_SCRATCH_ROWS];        ///< a map row, or mean, m2, m3, m4 of a row of cells
 } Scratch;
 
 typedef struct MADContext {
-    LumaInputs inputs;                  ///< the first member
+    LumaInputs inputs;                  ///< must be the first member
     PairSync sync;
     MetricLog log;
     int output;                         ///< MADOutput
@@ -99,33 +109,33 @@ typedef struct MADContext {
 
     int width, height;
     int nb_tiles, nb_bands;
-    int passed[MAD_SCALES];             ///< see ff_mad_passed()
-    ptrdiff_t row_stride;               ///< of work, in values
-    int cell_stride;                    ///< of the moments of a row of cells
+    int passband_cols[MAD_SCALES];      ///< see ff_mad_passband_columns()
+    ptrdiff_t row_stride;               ///< elements between the rows of row_spectrum
+    int cell_stride;                    ///< elements between mean, m2, m3 and m4 of a row of cells
     int nb_jobs;
-    MADTransform *row, *column;
-    Scratch *scratch;                   ///< of each job
-    void **memory;                      ///< all that take() has allocated
-    int nb_memory;
-    int lacks_memory;
+    MADTransform *row_fft, *column_fft;
+    Scratch *scratch;                   ///< [nb_jobs]
+    void **allocs;                      ///< buffers from tracked_alloc(); uninit() frees them
+    int nb_allocs;
+    int alloc_failed;                   ///< whether an allocation failed
 
-    // in the frequency domain, by tiles
+    /// Gains, [nb_tiles][height][MAD_LANES]. csf and radial include the transforms' normalisation.
     float *csf;
     float *radial[MAD_SCALES], *angular[MAD_ORIENTATIONS];
-    MADLanes *spectrum[PAIR_NB];
+    MADLanes *spectrum[PAIR_NB];        ///< [nb_tiles][height] prefiltered inputs
 
-    MADLanes *work;                     ///< transformed rows: each lane has a row
-    float *error;                       ///< squared, and summed along rows; in the memory of work
-    float *cell[PAIR_NB];               ///< rows of mean, m2, m3 and m4
-    float *mask;                        ///< of each block
-    float *appearance;                  ///< of each block
-    double *sum[2];                     ///< HI and LO, of each row of the interior
+    MADLanes *row_spectrum;             ///< [nb_bands * MAD_STEP][row_stride] a row in each lane
+    float *sq_error;                    ///< [height][width] row sums for lmse; reuses row_spectrum
+    float *cell_moments[PAIR_NB];       ///< [height / MAD_STEP][4][cell_stride]
+    float *visibility;                  ///< visibility of the error in each block
+    float *appearance;                  ///< appearance map, one value for each block
+    double *row_sum[2];                 ///< [height] sum of both squared maps over a row, hi and lo
 
-    // of the pair, and of what is computed of it
-    Picture picture[PAIR_NB];
-    AVFrame *map;                       ///< output frame, or NULL for that of the main input
-    int index;                          ///< of a picture
-    int scale, orientation;
+    // state of the current pair, which tasks read
+    MADInput input[PAIR_NB];
+    AVFrame *map;                       ///< output frame with a map, or NULL if output=main
+    int cur_input;                      ///< PAIR_MAIN or PAIR_REFERENCE
+    int scale, orientation;             ///< current log-Gabor filter
 } MADContext;
 
 #define FLAGS (AV_OPT_FLAG_FILTERING_PARAM | AV_OPT_FLAG_VIDEO_PARAM)
@@ -141,56 +151,57 @@ AVFILTER_DEFINE_CLASS(mad);
 
 // ---- threads ----
 
-/// The work of a row, band or tile.
-typedef void Function(const MADContext *s, const Scratch *scratch, int i);
+/// Function that processes row, band or tile i, with the scratch buffers of its job.
+typedef void task_fn(const MADContext *s, const Scratch *scratch, int i);
 
+/// Argument of run_tasks_slice().
 typedef struct ThreadData {
-    Function *run;
-    int nb;                             ///< of rows, bands or tiles
+    task_fn *task;
+    int nb;                             ///< number of rows, bands or tiles
 } ThreadData;
 
-static int run_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
+static int run_tasks_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 {
     const MADContext *s  = ctx->priv;
     const ThreadData *td = arg;
     const int end = ff_slice_pos(td->nb, jobnr + 1, nb_jobs);
 
     for (int i = ff_slice_pos(td->nb, jobnr, nb_jobs); i < end; i++)
-        td->run(s, &s->scratch[jobnr], i);
+        td->task(s, &s->scratch[jobnr], i);
     return 0;
 }
 
-/// Call run() for 0 to nb - 1, in all threads.
-static void run_all(AVFilterContext *ctx, Function *run, int nb)
+/// Run a task for i = 0 to nb - 1 in all threads, and wait for the end.
+static void run_tasks(AVFilterContext *ctx, task_fn *task, int nb)
 {
     const MADContext *s = ctx->priv;
-    ThreadData td = { run, nb };
+    ThreadData td = { task, nb };
 
-    ff_filter_execute(ctx, run_slice, &td, NULL, s->nb_jobs);
+    ff_filter_execute(ctx, run_tasks_slice, &td, NULL, s->nb_jobs);
 }
 
 // ---- rows and columns ----
 
-/// Make an input's tables for the range of its frame, unless they are there.
-static void make_tables(Picture *picture)
+/// Compute the lookup tables of an input if the range of its frame has changed.
+static void init_luts(MADInput *input)
 {
-    const AVFrame *frame = picture->frame;
+    const AVFrame *frame = input->frame;
     const MADRange range = ff_mad_range(frame, av_pix_fmt_desc_get(frame->format));
 
-    if (range.scale == picture->range.scale)
+    if (range.scale == input->range.scale)
         return;
-    picture->range = range;
-    for (int i = 0; i < 1 << picture->luma->depth; i++) {
-        picture->value[i]     = ff_mad_value(range, i);
-        picture->lightness[i] = ff_mad_lightness(picture->value[i]);
+    input->range = range;
+    for (int i = 0; i < 1 << input->luma->depth; i++) {
+        input->value_lut[i]     = ff_mad_full_range(range, i);
+        input->lightness_lut[i] = ff_mad_lightness(input->value_lut[i]);
     }
 }
 
-/// Read a row of samples, by a table.
-static void get_row(double *dst, const Picture *picture, const double *table, int y, int width)
+/// Convert row y of an input by a lookup table. Bits beyond the depth are ignored.
+static void load_row(double *dst, const MADInput *input, const double *table, int y, int width)
 {
-    const AVComponentDescriptor *luma = picture->luma;
-    const uint8_t *src = picture->frame->data[0] + y * (ptrdiff_t)picture->frame->linesize[0];
+    const AVComponentDescriptor *luma = input->luma;
+    const uint8_t *src = input->frame->data[0] + y * (ptrdiff_t)input->frame->linesize[0];
     const int mask     = (1 << luma->depth) - 1;
 
     if (luma->depth == 8)
@@ -201,66 +212,67 @@ static void get_row(double *dst, const Picture *picture, const double *table, in
             dst[x] = table[AV_RN16A(src + 2 * x) >> luma->shift & mask];
 }
 
-/// Rows i of all cells of a band, one in each lane.
-static MADLanes *work_row(const MADContext *s, int band, int i)
+/// Return the spectra of row i of all cell rows of a band.
+static MADLanes *row_spectrum_at(const MADContext *s, int band, int i)
 {
-    return s->work + (MAD_STEP * band + i) * s->row_stride;
+    return s->row_spectrum + (MAD_STEP * band + i) * s->row_stride;
 }
 
-/// The row of the picture that a lane has of them; below the picture, its last one.
+/// Return the picture row that is row i of a lane's cells; below the picture, its last row.
 static int lane_row(const MADContext *s, int band, int i, int lane)
 {
-    return FFMIN(BAND * band + MAD_STEP * lane + i, s->height - 1);
+    return FFMIN(BAND_ROWS * band + MAD_STEP * lane + i, s->height - 1);
 }
 
-/// Transform a row of each lane to work.
-static void tx_row(const MADContext *s, const Scratch *scratch, int band, int i)
+/// Transform the rows in fft[0], row i of each cell row, to row_spectrum.
+static void fft_row(const MADContext *s, const Scratch *scratch, int band, int i)
 {
-    memcpy(work_row(s, band, i), ff_mad_tx(s->row, scratch->line, scratch->line[0]),
-           s->width * sizeof(*s->work));
+    memcpy(row_spectrum_at(s, band, i), ff_mad_tx(s->row_fft, scratch->fft, scratch->fft[0]),
+           s->width * sizeof(*s->row_spectrum));
 }
 
-/// Copy the columns of a tile from work to a line, or put them back.
-static av_always_inline void copy_columns(const MADContext *s, MADLanes *line, int tile, int put)
+/// Copy the columns of a tile from row_spectrum to a line in each lane, or store them back.
+static av_always_inline void copy_columns(const MADContext *s, MADLanes *line, int tile, int store)
 {
-    for (int band = 0; band < s->nb_bands; band++, line += BAND)
+    for (int band = 0; band < s->nb_bands; band++, line += BAND_ROWS)
         for (int i = 0; i < MAD_STEP; i++) {
-            MADLanes *work = work_row(s, band, i) + tile * MAD_LANES;
+            MADLanes *dst = row_spectrum_at(s, band, i) + tile * MAD_LANES;
 
             for (int j = 0; j < MAD_LANES; j++)
                 for (int part = 0; part < 2; part++)
                     for (int lane = 0; lane < MAD_LANES; lane++) {
-                        float *in_line = &line[MAD_STEP * lane + i].v[part][j];
+                        float *lane_value = &line[MAD_STEP * lane + i].v[part][j];
 
-                        if (put)
-                            work[j].v[part][lane] = *in_line;
+                        if (store)
+                            dst[j].v[part][lane] = *lane_value;
                         else
-                            *in_line = work[j].v[part][lane];
+                            *lane_value = dst[j].v[part][lane];
                     }
         }
 }
 
-/// Transform the columns of a tile.
-static MADLanes *tx_columns(const MADContext *s, const Scratch *scratch, int tile)
+/// Transform the columns of a tile; the result is in the scratch buffers.
+static MADLanes *fft_columns(const MADContext *s, const Scratch *scratch, int tile)
 {
-    copy_columns(s, scratch->line[0], tile, 0);
-    return ff_mad_tx(s->column, scratch->line, scratch->line[0]);
+    copy_columns(s, scratch->fft[0], tile, 0);
+    return ff_mad_tx(s->column_fft, scratch->fft, scratch->fft[0]);
 }
 
 // ---- moments ----
 
-static const float *cell_row(const MADContext *s, int picture, int y)
+/// Return the moments of cell row y of an input.
+static const float *cell_row(const MADContext *s, int input, int y)
 {
-    return s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
+    return s->cell_moments[input] + y * (ptrdiff_t)4 * s->cell_stride;
 }
 
-/// Make a band of a picture's cells.
-static void make_cells(const MADContext *s, const Scratch *scratch, int picture, int band)
+/// Compute the moments of the cells of a band from the rows in scratch->band.
+static void compute_cells(const MADContext *s, const Scratch *scratch, int input, int band)
 {
-    float *const *src = scratch->band[picture];
+    float *const *src = scratch->band[input];
     const int columns = s->width / MAD_STEP, y = band * MAD_LANES;
     const int rows = FFMIN(MAD_LANES, s->height / MAD_STEP - y);
-    float *dst = s->cell[picture] + y * (ptrdiff_t)4 * s->cell_stride;
+    float *dst = s->cell_moments[input] + y * (ptrdiff_t)4 * s->cell_stride;
 
     for (int x = 0; x < columns; x++) {
         float moment[4][MAD_LANES];
@@ -282,14 +294,14 @@ static void make_cells(const MADContext *s, const Scratch *scratch, int picture,
     }
 }
 
-/// Merge the cells of two rows; each cell has nb_samples samples.
-static void merge_row(const MADContext *s, float *restrict dst, const float *a, const float *b,
-                      int nb_samples)
+/// Merge two rows of moments; each of their elements stands for nb_samples samples.
+static void merge_rows(const MADContext *s, float *restrict dst, const float *a, const float *b,
+                       int nb_samples)
 {
     const int stride = s->cell_stride, columns = s->width / MAD_STEP;
 
     for (int x = 0; x < columns; x++) {
-        const MADMoments m = mad_merge(
+        const MADMoments m = mad_merge_moments(
             (MADMoments){ a[x], a[x + stride], a[x + 2 * stride], a[x + 3 * stride] },
             (MADMoments){ b[x], b[x + stride], b[x + 2 * stride], b[x + 3 * stride] }, nb_samples);
 
@@ -300,21 +312,26 @@ static void merge_row(const MADContext *s, float *restrict dst, const float *a, 
     }
 }
 
-/// Moments of the blocks that begin in row y of cells, in scratch row i; it needs rows 0 and 1.
-static const float *block_row(const MADContext *s, const Scratch *scratch, int i,
-                              int picture, int y)
+/// Compute the moments of the blocks that begin in cell row y, in scratch row i; uses rows 0 and 1.
+static const float *block_row(const MADContext *s, const Scratch *scratch, int i, int input, int y)
 {
     float *dst = scratch->row[i], *a = scratch->row[0], *b = scratch->row[1];
 
-    merge_row(s, a, cell_row(s, picture, y),     cell_row(s, picture, y + 1), MAD_CELL_SAMPLES);
-    merge_row(s, b, cell_row(s, picture, y + 2), cell_row(s, picture, y + 3), MAD_CELL_SAMPLES);
-    merge_row(s, dst, a, b, 2 * MAD_CELL_SAMPLES);
-    merge_row(s, a, dst, dst + 1, 4 * MAD_CELL_SAMPLES);
-    merge_row(s, dst, a, a + 2,   8 * MAD_CELL_SAMPLES);
+    merge_rows(s, a, cell_row(s, input, y),     cell_row(s, input, y + 1), MAD_CELL_SAMPLES);
+    merge_rows(s, b, cell_row(s, input, y + 2), cell_row(s, input, y + 3), MAD_CELL_SAMPLES);
+    merge_rows(s, dst, a, b, 2 * MAD_CELL_SAMPLES);
+    merge_rows(s, a, dst, dst + 1, 4 * MAD_CELL_SAMPLES);
+    merge_rows(s, dst, a, a + 2,   8 * MAD_CELL_SAMPLES);
     return dst;
 }
 
-/// Sum of squares of a row's interior, each value of which is that of a block times its factor.
+/**
+ * Compute the interior of row y of a map, and return the sum of its squares.
+ *
+ * @param value  map row
+ * @param block  value of each block, which all samples of its first cell share
+ * @param factor factor of each sample, or NULL for 1
+ */
 static double sum_squares(const MADContext *s, float *value, const float *block,
                           const float *factor, int y)
 {
@@ -328,11 +345,11 @@ static double sum_squares(const MADContext *s, float *value, const float *block,
     return sum;
 }
 
-/// Write a row of the interior of the map; all components of RGB get it.
-static void put_map_row(const MADContext *s, const float *value, int y)
+/// Write the interior of a row to the map frame: to luma, or to all components of RGB.
+static void write_map_row(const MADContext *s, const float *value, int y)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->map->format);
-    const MADRange range = s->picture[PAIR_MAIN].range;
+    const MADRange range = s->input[PAIR_MAIN].range;
     const int white      = lrint(255 / range.scale);
 
     for (int i = 0; i < (desc->flags & AV_PIX_FMT_FLAG_RGB ? 3 : 1); i++) {
@@ -352,32 +369,32 @@ static void put_map_row(const MADContext *s, const float *value, int y)
     }
 }
 
-// ---- detection ----
+// ---- detection-based strategy ----
 
-/// Transform rows of the reference's lightness, and of how far the main picture's is from it.
+/// Transform rows: real part lightness of the reference, imaginary part lightness error.
 static void lightness_band(const MADContext *s, const Scratch *scratch, int band)
 {
-    const double *main = scratch->sample[PAIR_MAIN], *reference = scratch->sample[PAIR_REFERENCE];
+    const double *main = scratch->src_row[PAIR_MAIN], *reference = scratch->src_row[PAIR_REFERENCE];
 
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
             for (int p = 0; p < PAIR_NB; p++)
-                get_row(scratch->sample[p], &s->picture[p], s->picture[p].lightness,
+                load_row(scratch->src_row[p], &s->input[p], s->input[p].lightness_lut,
                         lane_row(s, band, i, lane), s->width);
             for (int x = 0; x < s->width; x++) {
-                scratch->line[0][x].v[0][lane] = reference[x] - MEDIUM;
-                scratch->line[0][x].v[1][lane] = ERROR_FACTOR * (main[x] - reference[x]);
+                scratch->fft[0][x].v[0][lane] = reference[x] - MID_GRAY;
+                scratch->fft[0][x].v[1][lane] = ERROR_FACTOR * (main[x] - reference[x]);
             }
         }
-        tx_row(s, scratch, band, i);
+        fft_row(s, scratch, band, i);
     }
 }
 
-/// Filter columns. The parts are swapped: thus the next transform is the inverse one.
+/// Apply the CSF to columns and transform them back. Swapped parts make the transform inverse.
 static void csf_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     const float *csf = s->csf + (ptrdiff_t)tile * s->height * MAD_LANES;
-    MADLanes *line   = tx_columns(s, scratch, tile);
+    MADLanes *line   = fft_columns(s, scratch, tile);
 
     for (int y = 0; y < s->height; y++, csf += MAD_LANES)
         for (int lane = 0; lane < MAD_LANES; lane++) {
@@ -386,30 +403,31 @@ static void csf_tile(const MADContext *s, const Scratch *scratch, int tile)
             line[y].v[0][lane] = csf[lane] * line[y].v[1][lane];
             line[y].v[1][lane] = csf[lane] * re;
         }
-    copy_columns(s, ff_mad_tx(s->column, scratch->line, line), tile, 1);
+    copy_columns(s, ff_mad_tx(s->column_fft, scratch->fft, line), tile, 1);
 }
 
-/// Transform rows back, and compute the moments of the reference and of the error.
-static void contrast_band(const MADContext *s, const Scratch *scratch, int band)
+/// Transform rows back, and compute the cell moments of filtered reference and error.
+static void error_moments_band(const MADContext *s, const Scratch *scratch, int band)
 {
-    const float medium = MEDIUM * ff_mad_csf(0, 0, s->height, s->width);
+    const float mid_gray = MID_GRAY * ff_mad_csf(0, 0, s->height, s->width);
 
     for (int i = 0; i < MAD_STEP; i++) {
-        const MADLanes *line = ff_mad_tx(s->row, scratch->line, work_row(s, band, i));
+        const MADLanes *line = ff_mad_tx(s->row_fft, scratch->fft, row_spectrum_at(s, band, i));
 
         for (int x = 0; x < s->width; x++)
             for (int lane = 0; lane < MAD_LANES; lane++) {
                 scratch->band[PAIR_REFERENCE][i][x * MAD_LANES + lane] =
-                    medium + line[x].v[1][lane];
+                    mid_gray + line[x].v[1][lane];
                 scratch->band[PAIR_MAIN][i][x * MAD_LANES + lane] =
                     line[x].v[0][lane] * (1.f / ERROR_FACTOR);
             }
     }
     for (int p = 0; p < PAIR_NB; p++)
-        make_cells(s, scratch, p, band);
+        compute_cells(s, scratch, p, band);
 }
 
-static void mask_row(const MADContext *s, const Scratch *scratch, int y)
+/// Compute the visibility of the error in the blocks that begin in cell row y.
+static void visibility_row(const MADContext *s, const Scratch *scratch, int y)
 {
     const int columns  = mad_nb_blocks(s->width);
     const float *error = block_row(s, scratch, 2, PAIR_MAIN, y) + s->cell_stride;
@@ -418,34 +436,34 @@ static void mask_row(const MADContext *s, const Scratch *scratch, int y)
 
     for (int i = 0; i < 3; i++) {
         sub_block[i] = scratch->row[4 + i];
-        merge_row(s, scratch->row[0], cell_row(s, PAIR_REFERENCE, y + i),
+        merge_rows(s, scratch->row[0], cell_row(s, PAIR_REFERENCE, y + i),
                   cell_row(s, PAIR_REFERENCE, y + i + 1), MAD_CELL_SAMPLES);
-        merge_row(s, sub_block[i], scratch->row[0], scratch->row[0] + 1, 2 * MAD_CELL_SAMPLES);
+        merge_rows(s, sub_block[i], scratch->row[0], scratch->row[0] + 1, 2 * MAD_CELL_SAMPLES);
         sub_block[i] += s->cell_stride;
     }
     for (int x = 0; x < columns; x++) {
-        float least = sub_block[0][x];
+        float min_masking = sub_block[0][x];
 
         for (int i = 0; i < mad_nb_sub_blocks(y, s->height); i++)
             for (int j = 0; j < mad_nb_sub_blocks(x, s->width); j++)
-                least = FFMIN(least, sub_block[i][x + j]);
-        s->mask[y * (ptrdiff_t)columns + x] =
-            mad_visibility(mean[x], least / (MAD_SUB_SAMPLES - 1),
+                min_masking = FFMIN(min_masking, sub_block[i][x + j]);
+        s->visibility[y * (ptrdiff_t)columns + x] =
+            mad_visibility(mean[x], min_masking / (MAD_SUB_SAMPLES - 1),
                            error[x] / (MAD_BLOCK_SAMPLES - 1));
     }
 }
 
 /**
- * Squared errors of a row, summed over the MAD_BLOCK samples from each one on. The interior's
- * windows are within the picture.
+ * Compute the squared errors of a row, and sum MAD_BLOCK of them from each sample on. Windows of
+ * interior samples lie within the picture.
  */
-static void error_row(const MADContext *s, const Scratch *scratch, int y)
+static void sq_error_row(const MADContext *s, const Scratch *scratch, int y)
 {
-    const double *reference = scratch->sample[PAIR_REFERENCE], *main = scratch->sample[PAIR_MAIN];
-    float *sum = s->error + y * (ptrdiff_t)s->width;
+    const double *reference = scratch->src_row[PAIR_REFERENCE], *main = scratch->src_row[PAIR_MAIN];
+    float *sum = s->sq_error + y * (ptrdiff_t)s->width;
 
     for (int p = 0; p < PAIR_NB; p++)
-        get_row(scratch->sample[p], &s->picture[p], s->picture[p].value, y, s->width);
+        load_row(scratch->src_row[p], &s->input[p], s->input[p].value_lut, y, s->width);
     for (int x = 0; x < s->width; x++) {
         double d = main[x] - reference[x];
 
@@ -456,95 +474,96 @@ static void error_row(const MADContext *s, const Scratch *scratch, int y)
             sum[x] += sum[x + n];
 }
 
-/// The sums of both maps over a row.
-static void sum_row(const MADContext *s, const Scratch *scratch, int i)
+/// Compute interior row i of both maps, sum their squares, and write the map frame.
+static void pool_row(const MADContext *s, const Scratch *scratch, int i)
 {
     const int y = MAD_BORDER_BEGIN + i;
     float *row  = scratch->row[0];
 
     memset(row, 0, s->width * sizeof(*row));
     for (int j = 0; j < MAD_BLOCK; j++) {
-        const float *error = s->error + (y - WINDOW_BEFORE + j) * (ptrdiff_t)s->width -
-                             WINDOW_BEFORE;
+        const float *error = s->sq_error + (y - LMSE_BEFORE + j) * (ptrdiff_t)s->width -
+                             LMSE_BEFORE;
 
         for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
             row[x] += error[x];
     }
     for (int x = MAD_BORDER_BEGIN; x < s->width - MAD_BORDER_END; x++)
         row[x] *= 1.f / MAD_BLOCK_SAMPLES;
-    s->sum[0][y] = sum_squares(s, row, s->mask, row, y);
-    s->sum[1][y] = sum_squares(s, scratch->row[1], s->appearance, NULL, y);
+    s->row_sum[0][y] = sum_squares(s, row, s->visibility, row, y);
+    s->row_sum[1][y] = sum_squares(s, scratch->row[1], s->appearance, NULL, y);
     if (s->map)
-        put_map_row(s, s->output == MAD_OUTPUT_DETECTION ? row : scratch->row[1], y);
+        write_map_row(s, s->output == MAD_OUTPUT_DETECTION ? row : scratch->row[1], y);
 }
 
-/// Local squared errors, weighted by how little the contrast of the reference masks them; and the
-/// sums, of the appearance map, too, which is there.
-static void detect(AVFilterContext *ctx)
+/// Compute the detection map, and pool both maps. The appearance map must be complete.
+static void compute_detection(AVFilterContext *ctx)
 {
     const MADContext *s = ctx->priv;
 
-    run_all(ctx, lightness_band, s->nb_bands);
-    run_all(ctx, csf_tile,       s->nb_tiles);
-    run_all(ctx, contrast_band,  s->nb_bands);
-    run_all(ctx, mask_row,       mad_nb_blocks(s->height));
-    run_all(ctx, error_row,      s->height);
-    run_all(ctx, sum_row,        s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
+    run_tasks(ctx, lightness_band,     s->nb_bands);
+    run_tasks(ctx, csf_tile,           s->nb_tiles);
+    run_tasks(ctx, error_moments_band, s->nb_bands);
+    run_tasks(ctx, visibility_row,     mad_nb_blocks(s->height));
+    run_tasks(ctx, sq_error_row,       s->height);
+    run_tasks(ctx, pool_row,           s->height - MAD_BORDER_BEGIN - MAD_BORDER_END);
 }
 
-// ---- appearance ----
+// ---- appearance-based strategy ----
 
 /**
- * Transform rows of a picture's Laplacian plus PLAIN of its values. The radial filters undo
- * that. Otherwise rounding errors of the strong low frequencies would hide weak responses to high
- * ones. The first value is subtracted from all: the filters have no zero frequency, and the
- * responses of a flat picture are exact zeros then.
+ * Prefilter the current input and transform its rows. The prefilter, the Laplacian plus
+ * LAPLACIAN_IDENTITY times the sample, raises high frequencies: otherwise rounding errors of the
+ * strong low ones would hide weak responses. The radial filters contain its inverse. The first
+ * sample is subtracted from all samples, so that a flat picture has responses of exactly 0; the
+ * filters reject the zero frequency anyway.
  */
-static void value_band(const MADContext *s, const Scratch *scratch, int band)
+static void prefilter_band(const MADContext *s, const Scratch *scratch, int band)
 {
-    const Picture *picture = &s->picture[s->index];
-    const double *table = picture->value;
+    const MADInput *input = &s->input[s->cur_input];
+    const double *table = input->value_lut;
     const int w = s->width, h = s->height;
-    double *above = scratch->sample[0], *here = scratch->sample[1], *below = scratch->sample[2];
+    double *above = scratch->src_row[0], *here = scratch->src_row[1], *below = scratch->src_row[2];
     double first;
 
-    get_row(&first, picture, table, 0, 1);
+    load_row(&first, input, table, 0, 1);
     for (int i = 0; i < MAD_STEP; i++) {
         for (int lane = 0; lane < MAD_LANES; lane++) {
             const int y = lane_row(s, band, i, lane);
 
-            get_row(above, picture, table, (y ? y : h) - 1, w);
-            get_row(here,  picture, table, y, w);
-            get_row(below, picture, table, y + 1 < h ? y + 1 : 0, w);
+            load_row(above, input, table, (y ? y : h) - 1, w);
+            load_row(here,  input, table, y, w);
+            load_row(below, input, table, y + 1 < h ? y + 1 : 0, w);
             for (int x = 0; x < w; x++) {
                 const double left = here[(x ? x : w) - 1], right = here[x + 1 < w ? x + 1 : 0];
                 const double laplacian = 4 * here[x] - (above[x] + below[x]) - (left + right);
 
-                scratch->line[0][x].v[0][lane] = PLAIN * (here[x] - first) + laplacian;
-                scratch->line[0][x].v[1][lane] = 0;
+                scratch->fft[0][x].v[0][lane] = LAPLACIAN_IDENTITY * (here[x] - first) + laplacian;
+                scratch->fft[0][x].v[1][lane] = 0;
             }
         }
-        tx_row(s, scratch, band, i);
+        fft_row(s, scratch, band, i);
     }
 }
 
+/// Transform the columns of a tile, and store them as spectrum of the current input.
 static void spectrum_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
-    memcpy(s->spectrum[s->index] + (ptrdiff_t)tile * s->height, tx_columns(s, scratch, tile),
+    memcpy(s->spectrum[s->cur_input] + (ptrdiff_t)tile * s->height, fft_columns(s, scratch, tile),
            s->height * sizeof(*s->spectrum[0]));
 }
 
-/// Filter the spectrum of a picture, and transform its columns back, with swapped parts.
+/// Apply the current filter to the columns of a tile, and transform them back, with swapped parts.
 static void response_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
-    const ptrdiff_t place = (ptrdiff_t)tile * s->height;
-    const MADLanes *src   = s->spectrum[s->index] + place;
-    const float *radial   = s->radial[s->scale]        + place * MAD_LANES;
-    const float *angular  = s->angular[s->orientation] + place * MAD_LANES;
-    const int passed = s->passed[s->scale], first = tile * MAD_LANES;
-    MADLanes *line   = scratch->line[0];
+    const ptrdiff_t offset = (ptrdiff_t)tile * s->height;
+    const MADLanes *src   = s->spectrum[s->cur_input] + offset;
+    const float *radial   = s->radial[s->scale]        + offset * MAD_LANES;
+    const float *angular  = s->angular[s->orientation] + offset * MAD_LANES;
+    const int nb_cols = s->passband_cols[s->scale], first = tile * MAD_LANES;
+    MADLanes *line   = scratch->fft[0];
 
-    if (first < passed || first + MAD_LANES > s->width - passed + 1) {
+    if (first < nb_cols || first + MAD_LANES > s->width - nb_cols + 1) {
         for (int y = 0; y < s->height; y++, radial += MAD_LANES, angular += MAD_LANES)
             for (int lane = 0; lane < MAD_LANES; lane++) {
                 const float gain = radial[lane] * angular[lane];
@@ -552,32 +571,33 @@ static void response_tile(const MADContext *s, const Scratch *scratch, int tile)
                 line[y].v[0][lane] = gain * src[y].v[1][lane];
                 line[y].v[1][lane] = gain * src[y].v[0][lane];
             }
-        line = ff_mad_tx(s->column, scratch->line, line);
-    } else if (s->orientation || s->index)
-        return;                     // cleared for the first response of the scale
+        line = ff_mad_tx(s->column_fft, scratch->fft, line);
+    } else if (s->orientation || s->cur_input)
+        return;                     // the first response of the scale has cleared these columns
     else
         memset(line, 0, s->height * sizeof(*line));
     copy_columns(s, line, tile, 1);
 }
 
-/// Transform rows of responses back, and compute the moments of their magnitudes.
-static void response_band(const MADContext *s, const Scratch *scratch, int band)
+/// Transform rows of the response back, and compute the cell moments of its magnitude.
+static void magnitude_band(const MADContext *s, const Scratch *scratch, int band)
 {
     for (int i = 0; i < MAD_STEP; i++) {
-        const MADLanes *line = ff_mad_tx(s->row, scratch->line, work_row(s, band, i));
-        float *magnitude = scratch->band[s->index][i];
+        const MADLanes *line = ff_mad_tx(s->row_fft, scratch->fft, row_spectrum_at(s, band, i));
+        float *magnitude = scratch->band[s->cur_input][i];
 
         for (int x = 0; x < s->width; x++)
             for (int lane = 0; lane < MAD_LANES; lane++)
                 magnitude[x * MAD_LANES + lane] = sqrtf(line[x].v[0][lane] * line[x].v[0][lane] +
                                                         line[x].v[1][lane] * line[x].v[1][lane]);
     }
-    make_cells(s, scratch, s->index, band);
+    compute_cells(s, scratch, s->cur_input, band);
 }
 
+/// Add the current filter to the appearance map, for the blocks that begin in cell row y.
 static void appearance_row(const MADContext *s, const Scratch *scratch, int y)
 {
-    const float weight = ff_mad_weight(s->scale);
+    const float weight = ff_mad_scale_weight(s->scale);
     const int columns  = mad_nb_blocks(s->width), stride = s->cell_stride;
     const float *main  = block_row(s, scratch, 2, PAIR_MAIN, y);
     const float *reference = block_row(s, scratch, 3, PAIR_REFERENCE, y);
@@ -586,53 +606,60 @@ static void appearance_row(const MADContext *s, const Scratch *scratch, int y)
     for (int x = 0; x < columns; x++) {
         float a[3], b[3];
 
-        mad_describe(a, main[x + stride], main[x + 2 * stride], main[x + 3 * stride]);
-        mad_describe(b, reference[x + stride], reference[x + 2 * stride],
+        mad_std_skew_kurt(a, main[x + stride], main[x + 2 * stride], main[x + 3 * stride]);
+        mad_std_skew_kurt(b, reference[x + stride], reference[x + 2 * stride],
                      reference[x + 3 * stride]);
-        dst[x] += weight * mad_difference(a, b, 1);
+        dst[x] += weight * mad_stat_diff(a, b, 1);
     }
 }
 
-/// The change of the local statistics of the responses to log-Gabor filters.
-static void compare_appearance(AVFilterContext *ctx)
+/// Compute the appearance map: eta of the paper for each block.
+static void compute_appearance(AVFilterContext *ctx)
 {
     MADContext *s = ctx->priv;
     const int nb_rows = mad_nb_blocks(s->height);
 
     memset(s->appearance, 0, (size_t)mad_nb_blocks(s->width) * nb_rows * sizeof(*s->appearance));
-    for (s->index = 0; s->index < PAIR_NB; s->index++) {
-        run_all(ctx, value_band,    s->nb_bands);
-        run_all(ctx, spectrum_tile, s->nb_tiles);
+    for (s->cur_input = 0; s->cur_input < PAIR_NB; s->cur_input++) {
+        run_tasks(ctx, prefilter_band, s->nb_bands);
+        run_tasks(ctx, spectrum_tile,  s->nb_tiles);
     }
     for (s->scale = 0; s->scale < MAD_SCALES; s->scale++)
         for (s->orientation = 0; s->orientation < MAD_ORIENTATIONS; s->orientation++) {
-            for (s->index = 0; s->index < PAIR_NB; s->index++) {
-                run_all(ctx, response_tile, s->nb_tiles);
-                run_all(ctx, response_band, s->nb_bands);
+            for (s->cur_input = 0; s->cur_input < PAIR_NB; s->cur_input++) {
+                run_tasks(ctx, response_tile,  s->nb_tiles);
+                run_tasks(ctx, magnitude_band, s->nb_bands);
             }
-            run_all(ctx, appearance_row, nb_rows);
+            run_tasks(ctx, appearance_row, nb_rows);
         }
 }
 
-// ---- a pair ----
+// ---- frames ----
 
+/**
+ * Score a pair of frames, and fill s->map if it is set.
+ *
+ * @param main frame that receives the score, unless s->map does
+ * @param n    index of the frame among all frames of the main input
+ * @return 0, or a negative AVERROR
+ */
 static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *reference, uint64_t n)
 {
     MADContext *s = ctx->priv;
     double sum[2] = { 0 };
     AVFrame *luma[PAIR_NB] = {
-        [PAIR_MAIN]      = ff_luma_of_rgb(main),
-        [PAIR_REFERENCE] = ff_luma_of_rgb(reference),
+        [PAIR_MAIN]      = ff_luma_from_rgb(main),
+        [PAIR_REFERENCE] = ff_luma_from_rgb(reference),
     };
     int ret = luma[0] && luma[1] ? 0 : AVERROR(ENOMEM);
 
     for (int p = 0; p < PAIR_NB && ret >= 0; p++) {
-        s->picture[p].frame = luma[p];
-        make_tables(&s->picture[p]);
+        s->input[p].frame = luma[p];
+        init_luts(&s->input[p]);
     }
     if (ret >= 0) {
-        compare_appearance(ctx);
-        detect(ctx);
+        compute_appearance(ctx);
+        compute_detection(ctx);
     }
     for (int p = 0; p < PAIR_NB; p++)
         av_frame_free(&luma[p]);
@@ -641,11 +668,11 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
 
     for (int i = 0; i < 2; i++)
         for (int y = MAD_BORDER_BEGIN; y < s->height - MAD_BORDER_END; y++)
-            sum[i] += s->sum[i][y];
+            sum[i] += s->row_sum[i][y];
     return ff_mad_score(&s->log, ctx, s->map ? s->map : main, n, sum[0], sum[1]);
 }
 
-/// Allocate a black frame with the properties of the main input's frame.
+/// Allocate a black frame with the properties of the main frame; NULL on failure.
 static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
 {
     const int is_limited = luma_is_limited(main, av_pix_fmt_desc_get(main->format));
@@ -662,6 +689,7 @@ static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
     return frame;
 }
 
+/// Output the main frame, or its map, with the score of the pair.
 static int filter_frames(FFFrameSync *fs)
 {
     AVFilterContext *ctx = fs->parent;
@@ -678,7 +706,7 @@ static int filter_frames(FFFrameSync *fs)
         ret = AVERROR(ENOMEM);
     else if (reference)
         ret = score_frame(ctx, main, reference, n);
-    // without a reference the map stays black, or the frame passes
+    // a frame without a reference passes, or becomes a black map
     if (s->map)
         FFSWAP(AVFrame *, s->map, main);
     av_frame_free(&s->map);
@@ -704,15 +732,15 @@ static int process_command(AVFilterContext *ctx, const char *cmd, const char *ar
     return ff_pair_sync_command(&s->sync, ctx, cmd, arg, res, res_len, flags);
 }
 
-// ---- memory and filters ----
+// ---- buffers and filters ----
 
-/// Gain of the Laplacian along an axis.
-static double laplacian(int i, int size)
+/// Return the gain of the negated second difference along an axis at frequency i.
+static double laplacian_gain(int i, int size)
 {
     return 2 - 2 * cos(2 * M_PI * i / size);
 }
 
-/// Compute the filters of a tile, with the factor that the transforms there and back need.
+/// Compute the gains of a tile, which include the normalisation of both transforms.
 static void filter_tile(const MADContext *s, const Scratch *scratch, int tile)
 {
     const int w = s->width, h = s->height;
@@ -722,79 +750,84 @@ static void filter_tile(const MADContext *s, const Scratch *scratch, int tile)
 
     for (int i = 0; i < h * MAD_LANES; i++) {
         const int y = i / MAD_LANES, x = tile * MAD_LANES + i % MAD_LANES;
-        const ptrdiff_t place = (ptrdiff_t)tile * h * MAD_LANES + i;
+        const ptrdiff_t offset = (ptrdiff_t)tile * h * MAD_LANES + i;
         const double radial = ff_mad_radial_distance(0, y, x, h, w);
         const double angle  = ff_mad_angle(y, x, h, w);
-        const double undo   = factor / (PLAIN + laplacian(x, w) + laplacian(y, h));
+        const double prefilter_inverse =
+            factor / (LAPLACIAN_IDENTITY + laplacian_gain(x, w) + laplacian_gain(y, h));
 
         if (x >= w)
             continue;
-        s->csf[place] = ff_mad_csf(y, x, h, w) * factor;
+        s->csf[offset] = ff_mad_csf(y, x, h, w) * factor;
         for (int j = 0; j < MAD_SCALES; j++) {
-            const double distance = radial + j * step;
+            const double d = radial + j * step;
 
-            s->radial[j][place] = x || y ? mad_gain(distance * distance) * undo : 0;
+            s->radial[j][offset] = x || y ? mad_log_gabor_gain(d * d) * prefilter_inverse : 0;
         }
         for (int j = 0; j < MAD_ORIENTATIONS; j++) {
-            const double distance = mad_turn(angle, j * MAD_ANGLE_STEP);
+            const double distance = mad_angle_distance(angle, j * MAD_ANGLE_STEP);
 
-            s->angular[j][place] = mad_gain(distance * distance);
+            s->angular[j][offset] = mad_log_gabor_gain(distance * distance);
         }
     }
 }
 
-/// Allocate memory that uninit() frees. Without memory s->lacks_memory is set.
-static void *take(MADContext *s, size_t nb, size_t size)
+/// Allocate a zeroed array that uninit() frees. Set s->alloc_failed and return NULL on failure.
+static void *tracked_alloc(MADContext *s, size_t nb, size_t size)
 {
     void *memory = av_calloc(nb, size);
 
-    if (memory && av_dynarray_add_nofree(&s->memory, &s->nb_memory, memory) < 0)
+    if (memory && av_dynarray_add_nofree(&s->allocs, &s->nb_allocs, memory) < 0)
         av_freep(&memory);
-    s->lacks_memory |= !memory;
+    s->alloc_failed |= !memory;
     return memory;
 }
 
-#define TAKE(dst, nb) ((dst) = take(s, nb, sizeof(*(dst))))
+/// Allocate an array of nb elements, and set dst to it.
+#define ALLOC_ARRAY(dst, nb) ((dst) = tracked_alloc(s, nb, sizeof(*(dst))))
 
-static void take_scratch(MADContext *s, Scratch *scratch)
+/// Allocate the scratch buffers of a job.
+static void alloc_scratch(MADContext *s, Scratch *scratch)
 {
-    const int longest = FFMAX3(ff_mad_tx_size(s->row), ff_mad_tx_size(s->column),
-                               s->nb_bands * BAND);
+    const int max_length = FFMAX3(ff_mad_tx_size(s->row_fft), ff_mad_tx_size(s->column_fft),
+                                  s->nb_bands * BAND_ROWS);
 
     for (int i = 0; i < 2; i++)
-        TAKE(scratch->line[i], longest);
+        ALLOC_ARRAY(scratch->fft[i], max_length);
     for (int i = 0; i < PAIR_NB * MAD_STEP; i++)
-        TAKE(scratch->band[i / MAD_STEP][i % MAD_STEP], s->width * MAD_LANES);
-    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->sample); i++)
-        TAKE(scratch->sample[i], s->width);
-    for (int i = 0; i < NB_ROWS; i++)
-        TAKE(scratch->row[i], s->width + MAD_BLOCK);
+        ALLOC_ARRAY(scratch->band[i / MAD_STEP][i % MAD_STEP], s->width * MAD_LANES);
+    for (int i = 0; i < FF_ARRAY_ELEMS(scratch->src_row); i++)
+        ALLOC_ARRAY(scratch->src_row[i], s->width);
+    for (int i = 0; i < NB_SCRATCH_ROWS; i++)
+        ALLOC_ARRAY(scratch->row[i], s->width + MAD_BLOCK);
 }
 
-static void take_planes(MADContext *s)
+/// Allocate the buffers that all jobs share.
+static void alloc_planes(MADContext *s)
 {
     const size_t plane  = (size_t)s->nb_tiles * s->height;
     const size_t cells  = (size_t)s->cell_stride * 4 * (s->height / MAD_STEP);
     const size_t blocks = (size_t)mad_nb_blocks(s->width) * mad_nb_blocks(s->height);
 
-    TAKE(s->csf, plane * MAD_LANES);
+    ALLOC_ARRAY(s->csf, plane * MAD_LANES);
     for (int i = 0; i < MAD_SCALES; i++)
-        TAKE(s->radial[i], plane * MAD_LANES);
+        ALLOC_ARRAY(s->radial[i], plane * MAD_LANES);
     for (int i = 0; i < MAD_ORIENTATIONS; i++)
-        TAKE(s->angular[i], plane * MAD_LANES);
+        ALLOC_ARRAY(s->angular[i], plane * MAD_LANES);
     for (int p = 0; p < PAIR_NB; p++) {
-        TAKE(s->picture[p].value,     1 << s->picture[p].luma->depth);
-        TAKE(s->picture[p].lightness, 1 << s->picture[p].luma->depth);
-        TAKE(s->spectrum[p], plane);
-        TAKE(s->cell[p], cells + MAD_STEP);
-        TAKE(s->sum[p], s->height);
+        ALLOC_ARRAY(s->input[p].value_lut,     1 << s->input[p].luma->depth);
+        ALLOC_ARRAY(s->input[p].lightness_lut, 1 << s->input[p].luma->depth);
+        ALLOC_ARRAY(s->spectrum[p], plane);
+        ALLOC_ARRAY(s->cell_moments[p], cells + MAD_STEP);
+        ALLOC_ARRAY(s->row_sum[p], s->height);
     }
-    TAKE(s->work, s->nb_bands * MAD_STEP * s->row_stride);
-    s->error = (float *)s->work;
-    TAKE(s->mask, blocks);
-    TAKE(s->appearance, blocks);
+    ALLOC_ARRAY(s->row_spectrum, s->nb_bands * MAD_STEP * s->row_stride);
+    s->sq_error = (float *)s->row_spectrum;
+    ALLOC_ARRAY(s->visibility, blocks);
+    ALLOC_ARRAY(s->appearance, blocks);
 }
 
+/// Configure the pairs of frames, allocate all buffers and compute the filters.
 static int config_output(AVFilterLink *outlink)
 {
     AVFilterContext *ctx = outlink->src;
@@ -806,26 +839,26 @@ static int config_output(AVFilterLink *outlink)
     s->width       = outlink->w;
     s->height      = outlink->h;
     s->nb_tiles    = DIV_UP(s->width, MAD_LANES);
-    s->nb_bands    = DIV_UP(s->height, BAND);
-    // rows are shifted, so that a column is not in one set of the cache; a tile may reach beyond
+    s->nb_bands    = DIV_UP(s->height, BAND_ROWS);
+    // rows do not start in the same cache set; the last tile may reach beyond the width
     s->row_stride  = FFALIGN(s->width, 64) + MAD_LANES;
     s->cell_stride = s->width / MAD_STEP;
     s->nb_jobs     = ff_filter_get_nb_threads(ctx);
     for (int p = 0; p < PAIR_NB; p++)
-        s->picture[p].luma = &av_pix_fmt_desc_get(ctx->inputs[p]->format)->comp[0];
+        s->input[p].luma = &av_pix_fmt_desc_get(ctx->inputs[p]->format)->comp[0];
 
-    TAKE(s->scratch, s->nb_jobs);
-    if ((ret = ff_mad_tx_alloc(&s->row,    s->width))  < 0 ||
-        (ret = ff_mad_tx_alloc(&s->column, s->height)) < 0)
+    ALLOC_ARRAY(s->scratch, s->nb_jobs);
+    if ((ret = ff_mad_tx_alloc(&s->row_fft,    s->width))  < 0 ||
+        (ret = ff_mad_tx_alloc(&s->column_fft, s->height)) < 0)
         return ret;
-    for (int job = 0; !s->lacks_memory && job < s->nb_jobs; job++)
-        take_scratch(s, &s->scratch[job]);
-    take_planes(s);
-    if (s->lacks_memory)
+    for (int job = 0; !s->alloc_failed && job < s->nb_jobs; job++)
+        alloc_scratch(s, &s->scratch[job]);
+    alloc_planes(s);
+    if (s->alloc_failed)
         return AVERROR(ENOMEM);
     for (int i = 0; i < MAD_SCALES; i++)
-        s->passed[i] = ff_mad_passed(i, s->width);
-    run_all(ctx, filter_tile, s->nb_tiles);
+        s->passband_cols[i] = ff_mad_passband_columns(i, s->width);
+    run_tasks(ctx, filter_tile, s->nb_tiles);
     return 0;
 }
 
@@ -836,8 +869,8 @@ static av_cold int init(AVFilterContext *ctx)
     MADContext *s = ctx->priv;
 
     s->sync.fs.on_event = filter_frames;
-    s->inputs.is_wanted    = luma_is_readable;
-    s->inputs.mixes_ranges = 1;
+    s->inputs.is_wanted    = luma_or_rgb_is_supported;
+    s->inputs.allow_mixed_ranges = 1;
     s->inputs.min_size     = MAD_MIN_SIZE;
     s->sync.output      = &s->log.output;
     return ff_mad_init(&s->log, ctx, &s->nb_frames);
@@ -849,11 +882,11 @@ static av_cold void uninit(AVFilterContext *ctx)
 
     ff_metric_uninit(&s->log, ctx, s->nb_frames, s->sync.fs.eof);
     ff_pair_sync_uninit(&s->sync, ctx);
-    ff_mad_tx_free(&s->row);
-    ff_mad_tx_free(&s->column);
-    for (int i = 0; i < s->nb_memory; i++)
-        av_free(s->memory[i]);
-    av_freep(&s->memory);
+    ff_mad_tx_free(&s->row_fft);
+    ff_mad_tx_free(&s->column_fft);
+    for (int i = 0; i < s->nb_allocs; i++)
+        av_free(s->allocs[i]);
+    av_freep(&s->allocs);
 }
 
 static const AVFilterPad mad_outputs[] = {

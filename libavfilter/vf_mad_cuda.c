@@ -18,13 +18,19 @@
 
 /**
  * @file
- * Most Apparent Distortion, on CUDA frames
+ * Most Apparent Distortion on CUDA frames
  *
- * The twin of vf_mad.c, where the method is described: the same maps in single
- * precision.
+ * vf_mad.c describes the method. Both filters compute the same maps in single precision; scores
+ * differ by rounding, since the transforms and the order of sums differ.
  *
- * As many filters of a scale are worked on at once as have room for their responses
- * in the L2 cache: one kernel writes the responses there, and the next one reads them.
+ * Order of the kernels of a pair: load converts samples to planes; line kernels transform rows
+ * and columns of the planes, apply the CSF and transform the lightness back; detect computes the
+ * detection map. For each scale, line kernels compute the responses to the log-Gabor filters and
+ * the moments of their cells, and compare adds the scale to the appearance map. pool sums both
+ * squared maps. The host computes the score from these sums.
+ *
+ * The filters of a scale run together as long as their responses fit into MAX_RESPONSE bytes:
+ * then one line kernel writes the responses to the L2 cache, and the next one reads them there.
  */
 
 #include <math.h>
@@ -44,19 +50,16 @@
 #include "vf_mad_cuda.h"
 #include "video.h"
 
-/// Filters of a scale are worked on at once while their response takes no more bytes.
+/// Maximum size in bytes of the responses to the filters that run together.
 #define MAX_RESPONSE (280 << 20)
-/// Rows begin at multiples of this many elements.
+/// Rows of planes and spectra begin at multiples of this number of elements.
 #define ALIGN 32
 
-/// Kernels that transform lines: rows, then columns.
-enum Lines {
-    PLANE_ROWS,
-    LIGHTNESS_ROWS,
-    RESPONSE_ROWS,
-    PLANE_COLUMNS,
-    RESPONSE_COLUMNS,
-    NB_LINES
+/// Kernels that transform lines: those of rows, then those of columns.
+enum LineKernel {
+    PLANE_ROWS, LIGHTNESS_ROWS, RESPONSE_ROWS,
+    PLANE_COLUMNS, RESPONSE_COLUMNS,
+    NB_LINE_KERNELS
 };
 
 typedef struct MADCUDAContext {
@@ -65,16 +68,16 @@ typedef struct MADCUDAContext {
     int output;                         ///< MADOutput
 
     CUfunction load_8, load_16, detect, detect_map, compare, pool, fill, appearance_map;
-    CUfunction lines[NB_LINES][FFT_NB_WAYS];
-    enum FFTWay row_way, column_way;
+    CUfunction line_kernels[NB_LINE_KERNELS][FFT_NB_METHODS];
+    enum FFTMethod row_method, column_method;
 
-    CUdeviceptr memory;                 ///< all of it
-    CUdeviceptr lightness[PAIR_NB];  ///< tables
-    MADRange range[PAIR_NB];         ///< that they are for
-    size_t appearance_size;
+    CUdeviceptr buffer;                 ///< allocation that contains all device memory of a size
+    CUdeviceptr lightness[PAIR_NB];     ///< lookup tables, see MADCUDAInput
+    MADRange range[PAIR_NB];            ///< ranges for which these tables were computed
+    size_t appearance_size;             ///< size of the appearance map in bytes
 
     MADCUDAParams params;
-    CUfunction load;                    ///< for the pair's format
+    CUfunction load;                    ///< load_8 or load_16, by the format of the pair
 } MADCUDAContext;
 
 #define OFFSET(x) offsetof(MADCUDAContext, x)
@@ -95,9 +98,9 @@ CUDA_QUEUE_CHECK_PARAMS(MADCUDAParams);
 CUDA_QUEUE_PTX(vf_mad_chirp_cuda);
 CUDA_QUEUE_PTX(vf_mad_large_cuda);
 
-// ---- one pair ----
+// ---- kernels of a pair ----
 
-/// Launch a kernel over w x h items, in thread blocks of block_w x block_h.
+/// Launch a kernel with one thread for each of w x h items, in thread blocks of block_w x block_h.
 static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h,
                          int block_w, int block_h)
 {
@@ -108,28 +111,28 @@ static int launch_kernel(AVFilterContext *ctx, CUfunction function, int w, int h
 }
 
 /**
- * Launch a kernel that transforms lines.
+ * Launch a line kernel.
  *
- * @param nb        thread blocks, of FFT_LANES lines or pairs of lines each
- * @param nb_layers planes or responses
+ * @param nb        number of thread blocks in a layer, each for FFT_LANES lines or pairs of rows
+ * @param nb_layers number of planes or responses
  */
-static int launch_lines(AVFilterContext *ctx, enum Lines kernel, int nb, int nb_layers)
+static int launch_line_kernel(AVFilterContext *ctx, enum LineKernel kernel, int nb, int nb_layers)
 {
     MADCUDAContext *s = ctx->priv;
-    const int is_column    = kernel >= PLANE_COLUMNS;
-    const FFTPlan *plan    = is_column ? &s->params.column_plan : &s->params.row_plan;
-    const enum FFTWay way  = is_column ? s->column_way : s->row_way;
-    const size_t shared    = way == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
+    const int is_column = kernel >= PLANE_COLUMNS;
+    const FFTPlan *plan = is_column ? &s->params.column_plan : &s->params.row_plan;
+    const enum FFTMethod method = is_column ? s->column_method : s->row_method;
+    const size_t shared = method == FFT_LARGE ? 0 : ff_fft_memory_size(plan);
 
     s->params.nb_blocks = nb;
     s->params.nb_layers = nb_layers;
-    if (way == FFT_LARGE)
+    if (method == FFT_LARGE)
         nb = FFMIN(nb, FFT_SCRATCH_BLOCKS / nb_layers);
-    return ff_cuda_queue_launch(ctx, s->lines[kernel][way], nb, nb_layers, plan->threads, 1,
-                                shared, &s->params);
+    return ff_cuda_queue_launch(ctx, s->line_kernels[kernel][method], nb, nb_layers,
+                                plan->threads, 1, shared, &s->params);
 }
 
-/// The planes, their spectra, and the detection map.
+/// Launch the kernels of the planes, their spectra and the detection map.
 static int launch_detection(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -138,15 +141,15 @@ static int launch_detection(AVFilterContext *ctx)
     int ret;
 
     if ((ret = launch_kernel(ctx, s->load, p->w, p->h, MAD_LOAD_W, MAD_LOAD_H)) < 0 ||
-        (ret = launch_lines(ctx, PLANE_ROWS,     nb_rows,    MAD_PLANES)) < 0 ||
-        (ret = launch_lines(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
-        (ret = launch_lines(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
+        (ret = launch_line_kernel(ctx, PLANE_ROWS,     nb_rows,    MAD_PLANES)) < 0 ||
+        (ret = launch_line_kernel(ctx, PLANE_COLUMNS,  nb_columns, MAD_PLANES)) < 0 ||
+        (ret = launch_line_kernel(ctx, LIGHTNESS_ROWS, nb_rows,    MAD_PLANES - MAD_LIGHTNESS)) < 0)
         return ret;
     return launch_kernel(ctx, s->output == MAD_OUTPUT_DETECTION ? s->detect_map : s->detect,
                          p->nb_x, p->nb_y, MAD_DETECT_W, MAD_DETECT_H);
 }
 
-/// The appearance map, by the responses to nb_filters filters of a scale at once.
+/// Launch the kernels of the appearance map, for nb_filters filters of a scale at once.
 static int launch_appearance(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -160,11 +163,11 @@ static int launch_appearance(AVFilterContext *ctx)
     if (ret < 0)
         return ret;
     for (p->scale = 0; p->scale < MAD_SCALES; p->scale++) {
-        const int nb_columns = DIV_UP(p->w, FFT_LANES) - p->passed[p->scale].skipped;
+        const int nb_columns = DIV_UP(p->w, FFT_LANES) - p->passband[p->scale].skipped;
 
-        for (p->filter = 0; p->filter < MAD_ORIENTATIONS; p->filter += p->nb_filters)
-            if ((ret = launch_lines(ctx, RESPONSE_COLUMNS, nb_columns, nb_responses)) < 0 ||
-                (ret = launch_lines(ctx, RESPONSE_ROWS,    nb_rows,    nb_responses)) < 0)
+        for (p->orientation = 0; p->orientation < MAD_ORIENTATIONS; p->orientation += p->nb_filters)
+            if ((ret = launch_line_kernel(ctx, RESPONSE_COLUMNS, nb_columns, nb_responses)) < 0 ||
+                (ret = launch_line_kernel(ctx, RESPONSE_ROWS,    nb_rows,    nb_responses)) < 0)
                 return ret;
         ret = launch_kernel(ctx, s->compare, p->nb_x, p->nb_y, MAD_BLOCKS_W, MAD_BLOCKS_H);
         if (ret < 0)
@@ -173,7 +176,7 @@ static int launch_appearance(AVFilterContext *ctx)
     return 0;
 }
 
-/// Enqueue the kernels of the pair.
+/// Launch all kernels of the pair; callback of the queue.
 static int launch(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -185,11 +188,10 @@ static int launch(AVFilterContext *ctx)
         (ret = launch_kernel(ctx, s->appearance_map, s->params.w, s->params.h,
                              MAD_LOAD_W, MAD_LOAD_H)) < 0)
         return ret;
-    return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1,
-                         MAD_POOL_THREADS, 1);
+    return launch_kernel(ctx, s->pool, MAD_POOL_BLOCKS * MAD_POOL_THREADS, 1, MAD_POOL_THREADS, 1);
 }
 
-/// Score a frame whose result is there.
+/// Score a frame whose result has arrived, or do nothing if data is NULL; callback of the queue.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 {
     MADCUDAContext *s = ctx->priv;
@@ -202,7 +204,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *data)
 
 // ---- memory, plans and tables for a size ----
 
-/// Upload a table of floats, and free it; NULL is an error.
+/// Upload a table of nb floats, and free it. Return AVERROR(ENOMEM) if it is NULL.
 static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb)
 {
     int ret = table ? ff_cuda_queue_upload(ctx, dst, table, nb * sizeof(*table)) : AVERROR(ENOMEM);
@@ -211,20 +213,20 @@ static int upload(AVFilterContext *ctx, CUdeviceptr dst, float *table, size_t nb
     return ret;
 }
 
-/// Lightness of the samples of one picture.
-static int upload_lightness(AVFilterContext *ctx, int image)
+/// Upload the lightness table of an input.
+static int upload_lightness(AVFilterContext *ctx, int input)
 {
     MADCUDAContext *s = ctx->priv;
-    const MADRange range = s->range[image];
-    const int nb = s->params.image[image].white + 1;
+    const MADRange range = s->range[input];
+    const int nb = s->params.input[input].white + 1;
     float *table = av_malloc_array(nb, sizeof(*table));
 
     for (int i = 0; table && i < nb; i++)
-        table[i] = ff_mad_lightness(ff_mad_value(range, range.black + i));
-    return upload(ctx, s->lightness[image], table, nb);
+        table[i] = ff_mad_lightness(ff_mad_full_range(range, range.black + i));
+    return upload(ctx, s->lightness[input], table, nb);
 }
 
-/// The filter of the lightness.
+/// Upload the gains of the CSF.
 static int upload_csf(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -237,7 +239,7 @@ static int upload_csf(AVFilterContext *ctx)
     return upload(ctx, p->csf, table, p->h * p->half_pitch);
 }
 
-/// Where frequencies are for the log-Gabor filters, by the distances from the centre.
+/// Upload radial distance and angle of each frequency, see MADCUDAParams.
 static int upload_polar(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -247,16 +249,17 @@ static int upload_polar(AVFilterContext *ctx)
 
     for (int r = 0; table && r <= p->h / 2; r++)
         for (int c = 0; c <= p->w / 2; c++) {
-            float *place = &table[2 * (r * p->half_pitch + c)];
+            float *polar = &table[2 * (r * p->half_pitch + c)];
             const double angle = fabs(ff_mad_angle(r, c, p->h, p->w));
 
-            place[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
-            place[1] = FFMIN(angle, MAD_ANGLE_TURN / 2 - angle);
+            polar[0] = ff_mad_radial_distance(0, r, c, p->h, p->w);
+            polar[1] = FFMIN(angle, MAD_FULL_TURN / 2 - angle);
         }
     return upload(ctx, p->polar, table, nb);
 }
 
-static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
+/// Upload the table of a plan.
+static int upload_fft_table(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *plan)
 {
     const size_t nb = ff_fft_table_size(plan);
     float *table = av_malloc_array(nb, 2 * sizeof(*table));
@@ -269,7 +272,7 @@ static int upload_roots(AVFilterContext *ctx, CUdeviceptr dst, const FFTPlan *pl
     return upload(ctx, dst, table, 2 * nb);
 }
 
-/// What the kernels know of a size.
+/// Set the parameters that depend on the size of the pictures.
 static void set_size(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
@@ -284,18 +287,18 @@ static void set_size(AVFilterContext *ctx, int width, int height)
     p->norm       = 1. / ((double)width * height);
     p->nb_x       = DIV_UP(width  - border, MAD_STEP);
     p->nb_y       = DIV_UP(height - border, MAD_STEP);
-    for (p->double_x = p->nb_x; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_x - 1, width) < 2; )
-        p->double_x--;
-    for (p->double_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->double_y - 1, height) < 2; )
-        p->double_y--;
+    for (p->full_x = p->nb_x; mad_nb_sub_blocks(MAD_FIRST_CELL + p->full_x - 1, width) < 2; )
+        p->full_x--;
+    for (p->full_y = p->nb_y; mad_nb_sub_blocks(MAD_FIRST_CELL + p->full_y - 1, height) < 2; )
+        p->full_y--;
     for (int i = 0; i < MAD_SCALES; i++) {
-        const int passed = ff_mad_passed(i, width), blocks = DIV_UP(passed, FFT_LANES);
+        const int nb_cols = ff_mad_passband_columns(i, width), blocks = DIV_UP(nb_cols, FFT_LANES);
 
         p->radial_step[i] = ff_mad_radial_distance(i, 1, 1, height, width) -
                             ff_mad_radial_distance(0, 1, 1, height, width);
-        p->weight[i]      = ff_mad_weight(i);
-        p->passed[i]      = (MADCUDAPassed){
-            .blocks = blocks, .skipped = FFMAX((width - passed) / FFT_LANES - blocks, 0),
+        p->weight[i]      = ff_mad_scale_weight(i);
+        p->passband[i]    = (MADCUDAPassband){
+            .blocks = blocks, .skipped = FFMAX((width - nb_cols) / FFT_LANES - blocks, 0),
         };
     }
 
@@ -306,6 +309,7 @@ static void set_size(AVFilterContext *ctx, int width, int height)
         p->nb_filters /= 2;
 }
 
+/// Allocate the device memory of a size, and set the pointers to its parts.
 static int alloc_memory(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
@@ -329,7 +333,7 @@ static int alloc_memory(AVFilterContext *ctx)
         { &p->appearance,              s->appearance_size },
         { &s->lightness[0],            sizeof(float) << depth },
         { &s->lightness[1],            sizeof(float) << depth },
-        { &p->first,                   PAIR_NB * sizeof(float) },
+        { &p->first_value,             PAIR_NB * sizeof(float) },
         { &p->partial,                 MAD_POOL_BLOCKS * sizeof(MADCUDAResult) },
         { &p->nb_done,                 sizeof(unsigned) },
         { &p->scratch,                 FFT_SCRATCH_BLOCKS * p->scratch_size * complex },
@@ -339,34 +343,34 @@ static int alloc_memory(AVFilterContext *ctx)
 
     for (int i = 0; i < FF_ARRAY_ELEMS(part); i++)
         size += FFALIGN(part[i].size, 256);
-    // to all zeros, since padding is transformed, too
-    ret = ff_cuda_queue_alloc(ctx, &s->memory, size);
+    // zeroed, since padding is transformed too
+    ret = ff_cuda_queue_alloc(ctx, &s->buffer, size);
     if (ret < 0)
         return ret;
     av_log(ctx, AV_LOG_VERBOSE, "%dx%d takes %.1f MiB of GPU memory.\n",
            p->w, p->h, size / 1048576.);
     for (int i = FF_ARRAY_ELEMS(part) - 1; i >= 0; i--) {
         size -= FFALIGN(part[i].size, 256);
-        *part[i].ptr = s->memory + size;
+        *part[i].ptr = s->buffer + size;
     }
-    // the planes are not needed any more when the first response is made
+    // the planes are no longer needed when the first response is written
     p->plane = p->response;
     return 0;
 }
 
-/// The kernels that transform lines in a way, of its module.
-#define LINES(way, suffix)                                                      \
-    { "mad_plane_rows" suffix,       OFFSET(lines[PLANE_ROWS][way])       },    \
-    { "mad_plane_columns" suffix,    OFFSET(lines[PLANE_COLUMNS][way])    },    \
-    { "mad_lightness_rows" suffix,   OFFSET(lines[LIGHTNESS_ROWS][way])   },    \
-    { "mad_response_columns" suffix, OFFSET(lines[RESPONSE_COLUMNS][way]) },    \
-    { "mad_response_rows" suffix,    OFFSET(lines[RESPONSE_ROWS][way])    }
+/// Line kernels of a method, whose names in the module end with a suffix.
+#define LINE_KERNELS(method, suffix)                                                      \
+    { "mad_plane_rows" suffix,       OFFSET(line_kernels[PLANE_ROWS][method])       },    \
+    { "mad_plane_columns" suffix,    OFFSET(line_kernels[PLANE_COLUMNS][method])    },    \
+    { "mad_lightness_rows" suffix,   OFFSET(line_kernels[LIGHTNESS_ROWS][method])   },    \
+    { "mad_response_columns" suffix, OFFSET(line_kernels[RESPONSE_COLUMNS][method]) },    \
+    { "mad_response_rows" suffix,    OFFSET(line_kernels[RESPONSE_ROWS][method])    }
 
-static const CUDAQueueKernel chirp_kernels[] = { LINES(FFT_CHIRP, "_chirp"), { NULL } };
-static const CUDAQueueKernel large_kernels[] = { LINES(FFT_LARGE, "_large"), { NULL } };
+static const CUDAQueueKernel chirp_kernels[] = { LINE_KERNELS(FFT_CHIRP, "_chirp"), { NULL } };
+static const CUDAQueueKernel large_kernels[] = { LINE_KERNELS(FFT_LARGE, "_large"), { NULL } };
 
-/// Load the kernels of a way, unless that was done.
-static int load_lines(AVFilterContext *ctx, enum FFTWay way)
+/// Load the line kernels of a method unless they are loaded. Drivers take seconds to compile them.
+static int load_line_kernels(AVFilterContext *ctx, enum FFTMethod method)
 {
     static const CUDAQueueModule modules[] = {
         [FFT_CHIRP] = CUDA_QUEUE_MODULE(vf_mad_chirp_cuda, chirp_kernels),
@@ -374,52 +378,60 @@ static int load_lines(AVFilterContext *ctx, enum FFTWay way)
     };
     MADCUDAContext *s = ctx->priv;
 
-    return s->lines[PLANE_ROWS][way] ? 0 : ff_cuda_queue_load(ctx, &modules[way]);
+    return s->line_kernels[PLANE_ROWS][method] ? 0 : ff_cuda_queue_load(ctx, &modules[method]);
 }
 
-/// Find the fastest way that the GPU has the shared memory for, and load its kernels, of which
-/// those from first to end - 1 are used.
-static int plan_lines(AVFilterContext *ctx, FFTPlan *plan, enum FFTWay *way, int length,
+/**
+ * Plan the transforms of lines of a length by the fastest method for which the GPU has enough
+ * shared memory, and load its kernels.
+ *
+ * @param method receives the method
+ * @param first  first line kernel that will use the plan
+ * @param end    line kernel after the last one that will use it
+ */
+static int plan_fft(AVFilterContext *ctx, FFTPlan *plan, enum FFTMethod *method, int length,
                       int first, int end)
 {
     MADCUDAContext *s = ctx->priv;
 
-    for (*way = FFT_DIRECT; *way < FFT_LARGE; ++*way) {
-        int possible = ff_fft_plan(plan, length, *way), ret;
+    for (*method = FFT_DIRECT; *method < FFT_LARGE; ++*method) {
+        int possible = ff_fft_plan(plan, length, *method), ret;
 
         if (!possible)
             continue;
-        ret = load_lines(ctx, *way);
+        ret = load_line_kernels(ctx, *method);
         if (ret < 0)
             return ret;
         for (int i = first; i < end && possible; i++)
-            possible = ff_cuda_queue_allow_shared(ctx, s->lines[i][*way],
+            possible = ff_cuda_queue_allow_shared(ctx, s->line_kernels[i][*method],
                                                   ff_fft_memory_size(plan));
         if (possible)
             return 0;
     }
     ff_fft_plan(plan, length, FFT_LARGE);
-    return load_lines(ctx, FFT_LARGE);
+    return load_line_kernels(ctx, FFT_LARGE);
 }
 
-static int make_plans(AVFilterContext *ctx)
+/// Plan the transforms of rows and columns.
+static int init_fft_plans(AVFilterContext *ctx)
 {
     MADCUDAContext *s = ctx->priv;
     MADCUDAParams *p  = &s->params;
     int size = 0, ret;
 
-    if ((ret = plan_lines(ctx, &p->row_plan, &s->row_way, p->w, 0, PLANE_COLUMNS)) < 0 ||
-        (ret = plan_lines(ctx, &p->column_plan, &s->column_way, p->h, PLANE_COLUMNS, NB_LINES)) < 0)
+    if ((ret = plan_fft(ctx, &p->row_plan, &s->row_method, p->w, 0, PLANE_COLUMNS)) < 0 ||
+        (ret = plan_fft(ctx, &p->column_plan, &s->column_method, p->h, PLANE_COLUMNS,
+                        NB_LINE_KERNELS)) < 0)
         return ret;
-    if (s->row_way == FFT_LARGE)
+    if (s->row_method == FFT_LARGE)
         size = p->row_plan.size;
-    if (s->column_way == FFT_LARGE)
+    if (s->column_method == FFT_LARGE)
         size = FFMAX(size, p->column_plan.size);
     p->scratch_size = (int64_t)FFT_SCRATCH_BUFFERS * FFT_LANES * size;
     return 0;
 }
 
-/// Be ready for pictures of a size: that of the link, but for cropped frames.
+/// Prepare for pictures of a size. It differs from that of the link for cropped frames.
 static int prepare(AVFilterContext *ctx, int width, int height)
 {
     MADCUDAContext *s = ctx->priv;
@@ -428,12 +440,12 @@ static int prepare(AVFilterContext *ctx, int width, int height)
     if (width == s->params.w && height == s->params.h)
         return 0;
     set_size(ctx, width, height);
-    if ((ret = make_plans(ctx))          < 0 ||
-        (ret = alloc_memory(ctx))        < 0 ||
-        (ret = upload_csf(ctx))          < 0 ||
-        (ret = upload_polar(ctx))        < 0 ||
-        (ret = upload_roots(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
-        (ret = upload_roots(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
+    if ((ret = init_fft_plans(ctx)) < 0 ||
+        (ret = alloc_memory(ctx))   < 0 ||
+        (ret = upload_csf(ctx))     < 0 ||
+        (ret = upload_polar(ctx))   < 0 ||
+        (ret = upload_fft_table(ctx, s->params.column_table, &s->params.column_plan)) < 0 ||
+        (ret = upload_fft_table(ctx, s->params.row_table,    &s->params.row_plan))    < 0)
         return ret;
     for (int i = 0; i < PAIR_NB; i++)
         s->range[i] = (MADRange){ 0 };
@@ -442,25 +454,30 @@ static int prepare(AVFilterContext *ctx, int width, int height)
 
 // ---- the filter ----
 
-/// Say where a picture is, and what its samples mean.
-static int set_image(AVFilterContext *ctx, int i, const AVFrame *frame,
+/// Set address and range of an input frame.
+static int set_input(AVFilterContext *ctx, int i, const AVFrame *frame,
                      const AVPixFmtDescriptor *desc)
 {
-    MADCUDAContext *s   = ctx->priv;
-    MADCUDAImage *image = &s->params.image[i];
+    MADCUDAContext *s    = ctx->priv;
+    MADCUDAInput *input  = &s->params.input[i];
     const MADRange range = ff_mad_range(frame, desc);
-    const int is_new     = range.scale != s->range[i].scale;
+    const int range_changed = range.scale != s->range[i].scale;
 
-    image->src       = ff_cuda_queue_plane(frame, 0);
-    image->pitch     = frame->linesize[0];
-    image->black     = range.black;
-    image->white     = lrint(255 / range.scale);
-    image->lightness = s->lightness[i];
+    input->src       = ff_cuda_queue_plane(frame, 0);
+    input->pitch     = frame->linesize[0];
+    input->black     = range.black;
+    input->white     = lrint(255 / range.scale);
+    input->lightness = s->lightness[i];
     s->range[i]      = range;
-    return is_new ? upload_lightness(ctx, i) : 0;
+    return range_changed ? upload_lightness(ctx, i) : 0;
 }
 
-/// Allocate a black frame for the map, with the properties of the main input's frame.
+/**
+ * Allocate a black frame for the map, with the properties of the main frame; callback of the
+ * queue.
+ *
+ * @param output receives the frame, also after an error; unchanged if output=main
+ */
 static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
 {
     MADCUDAContext *s = ctx->priv;
@@ -474,7 +491,7 @@ static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
     if (!map || av_frame_copy_props(map, frame) < 0)
         return AVERROR(ENOMEM);
     desc = ff_cuda_queue_format(map->hw_frames_ctx);
-    // those of the pool may be larger
+    // frames of the pool may be larger than a cropped one
     map->width  = frame->width;
     map->height = frame->height;
     s->params.map       = ff_cuda_queue_plane(map, 0);
@@ -494,6 +511,7 @@ static int replace(AVFilterContext *ctx, const AVFrame *frame, AVFrame **output)
     return ret;
 }
 
+/// Set the parameters of a pair, a batch of its own; callback of the queue.
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     MADCUDAContext *s = ctx->priv;
@@ -506,21 +524,22 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     if (ret < 0)
         return ret;
     for (int i = 0; i < PAIR_NB; i++) {
-        ret = set_image(ctx, i, frames[i], desc);
+        ret = set_input(ctx, i, frames[i], desc);
         if (ret < 0)
             return ret;
     }
-    p->unit      = s->range[PAIR_REFERENCE].scale;
+    p->ref_step   = s->range[PAIR_REFERENCE].scale;
     for (int i = 0; i < PAIR_NB; i++)
-        p->image[i].scale = s->range[i].scale / p->unit;
-    p->lmse_unit = p->unit * p->unit / (MAD_BLOCK * MAD_BLOCK);
-    p->down      = desc->comp[0].shift;
-    p->mask      = (1 << desc->comp[0].depth) - 1;
-    p->result    = ff_cuda_queue_next_result(ctx);
-    s->load      = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
+        p->input[i].scale = s->range[i].scale / p->ref_step;
+    p->lmse_scale = p->ref_step * p->ref_step / (MAD_BLOCK * MAD_BLOCK);
+    p->shift      = desc->comp[0].shift;
+    p->mask       = (1 << desc->comp[0].depth) - 1;
+    p->result     = ff_cuda_queue_next_result(ctx);
+    s->load       = desc->comp[0].depth > 8 ? s->load_16 : s->load_8;
     return 1;
 }
 
+/// Prepare for the size of the link; callback of the queue.
 static int setup(AVFilterContext *ctx)
 {
     return prepare(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
@@ -535,7 +554,7 @@ static const CUDAQueueKernel kernels[] = {
     { "mad_fill",    OFFSET(fill)    },
     { "mad_detect_map",     OFFSET(detect_map)     },
     { "mad_appearance_map", OFFSET(appearance_map) },
-    LINES(FFT_DIRECT, ""),
+    LINE_KERNELS(FFT_DIRECT, ""),
     { NULL }
 };
 
@@ -555,7 +574,7 @@ static av_cold int init(AVFilterContext *ctx)
 
     s->pair.queue.filter    = &filter;
     s->pair.queue.inputs.min_size     = MAD_MIN_SIZE;
-    s->pair.queue.inputs.mixes_ranges = 1;
+    s->pair.queue.inputs.allow_mixed_ranges = 1;
     s->pair.sync.output     = &s->log.output;
     s->pair.queue.max_batch = 1;
     return ff_mad_init(&s->log, ctx, &s->pair.queue.nb_frames);
@@ -572,8 +591,8 @@ static av_cold void uninit(AVFilterContext *ctx)
 const FFFilter ff_vf_mad_cuda = {
     .p.name         = "mad_cuda",
     .p.description  =
-        NULL_IF_CONFIG_SMALL("Measure the most apparent distortion between two streams of "
-                             "CUDA frames (MAD)."),
+        NULL_IF_CONFIG_SMALL("Score quality against a reference (Most Apparent Distortion) "
+                             "on CUDA frames."),
     .p.priv_class   = &mad_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

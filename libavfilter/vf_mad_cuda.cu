@@ -18,32 +18,38 @@
 
 /**
  * @file
- * The kernels of MAD. The transforms of lines are done between what comes before
- * and after them, without a way through memory.
+ * Kernels of mad_cuda. vf_mad.c describes the method, vf_mad_cuda.c the order of the kernels.
  *
- * Planes are transformed in single precision, less their first sample: the
- * log-Gabor filters have no zero frequency, and the responses of what is flat are
- * zeros then. Statistics of blocks are made from those of 4x4 cells about the
- * cells' means: no sum of powers cancels.
+ * Line kernels transform rows or columns, see fft_lines(), between loads and stores of their own:
+ * a structure with load() and store() applies filters and computes magnitudes, so that no
+ * intermediate line passes through device memory. MAD_CHIRP and MAD_LARGE select the method for
+ * modules that contain line kernels only.
+ *
+ * Planes are transformed less their first sample. The log-Gabor filters reject the zero frequency
+ * anyway, and a flat picture then has responses of exactly 0. Blocks merge the moments of 4x4
+ * cells, each about the mean of the cell, so that no large sums of powers cancel.
  */
 
 #include "cuda/fft.cuh"
 #include "cuda/kernel.cuh"
 #include "vf_mad_cuda.h"
 
+/// Cells along a side of a sub-block.
 #define SUB_CELLS     (MAD_SUB_BLOCK / MAD_STEP)
 
-/// Where plane i begins.
+/// Return the first sample of plane i.
 static DEVICE_INLINE float *plane_of(const MADCUDAParams &p, int i)
 {
     return p.plane + (int64_t)i * p.h * p.pitch;
 }
 
+/// Return the first value of the spectrum of plane i.
 static DEVICE_INLINE float2 *spectrum_of(const MADCUDAParams &p, int i)
 {
     return (float2 *)p.spectrum + (int64_t)i * p.h * p.half_pitch;
 }
 
+/// Return the first value of response i: filter i / PAIR_NB, picture i % PAIR_NB.
 static DEVICE_INLINE float2 *response_of(const MADCUDAParams &p, int i)
 {
     return (float2 *)p.response + (int64_t)i * p.h * p.pitch;
@@ -54,24 +60,24 @@ static DEVICE_INLINE float square(float x)
     return x * x;
 }
 
-/// A sample less black, limited to the range; bits beyond the depth do not count.
+/// Load a sample minus black, clipped to 0..white. Bits beyond the depth are ignored.
 template<typename T>
-static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAImage &image,
+static DEVICE_INLINE int load_sample(const MADCUDAParams &p, const MADCUDAInput &input,
                                      int x, int y)
 {
-    int v = ((const T *)(image.src + (int64_t)y * image.pitch))[x] >> p.down & p.mask;
+    int v = ((const T *)(input.src + (int64_t)y * input.pitch))[x] >> p.shift & p.mask;
 
-    v -= image.black;
+    v -= input.black;
     v  = v > 0 ? v : 0;
-    return v < image.white ? v : image.white;
+    return v < input.white ? v : input.white;
 }
 
-/// Write the value of a map at x, y; the range is that of the main picture.
-static DEVICE_INLINE void put_map(const MADCUDAParams &p, int x, int y, float value,
+/// Write a value of a map to luma at x, y, in the range of the main picture.
+static DEVICE_INLINE void write_map(const MADCUDAParams &p, int x, int y, float value,
                                   bool is_detection)
 {
-    const MADCUDAImage &image = p.image[PAIR_MAIN];
-    const int sample = (image.black + mad_map_sample(value, is_detection, image.white)) << p.down;
+    const MADCUDAInput &input = p.input[PAIR_MAIN];
+    const int sample = (input.black + mad_map_sample(value, is_detection, input.white)) << p.shift;
     uint8_t *row     = p.map + (int64_t)y * p.map_pitch;
 
     if (p.mask > 0xff)
@@ -80,8 +86,8 @@ static DEVICE_INLINE void put_map(const MADCUDAParams &p, int x, int y, float va
         row[x] = sample;
 }
 
-/// Moments of a cell, each fourth of whose samples are stride from the last.
-static DEVICE_INLINE MADMoments cell_of(const float4 *src, int stride)
+/// Compute the moments of a cell whose rows, or columns, are stride elements apart.
+static DEVICE_INLINE MADMoments compute_cell(const float4 *src, int stride)
 {
     float v[MAD_CELL_SAMPLES];
 
@@ -97,7 +103,7 @@ static DEVICE_INLINE MADMoments cell_of(const float4 *src, int stride)
     return mad_cell_moments(v);
 }
 
-/// Make the planes; a thread has one sample of each.
+/// Convert the samples of both pictures to planes. A thread has one sample of each plane.
 template<typename T>
 static DEVICE_INLINE void load(const MADCUDAParams &p)
 {
@@ -110,21 +116,21 @@ static DEVICE_INLINE void load(const MADCUDAParams &p)
         return;
     UNROLL
     for (int n = 0; n < PAIR_NB; n++) {
-        const MADCUDAImage &image = p.image[n];
-        const int v       = load_sample<T>(p, image, x, y);
-        const float first = load_sample<T>(p, image, 0, 0) * image.scale;
+        const MADCUDAInput &input = p.input[n];
+        const int v       = load_sample<T>(p, input, x, y);
+        const float first = load_sample<T>(p, input, 0, 0) * input.scale;
 
         if (!x && !y)
-            p.first[n] = first;
-        plane_of(p, n)[i] = v * image.scale - first;
-        lightness[n]      = image.lightness[v];
+            p.first_value[n] = first;
+        plane_of(p, n)[i] = v * input.scale - first;
+        lightness[n]      = input.lightness[v];
     }
     plane_of(p, MAD_LIGHTNESS)[i]     = lightness[PAIR_REFERENCE];
     plane_of(p, MAD_LIGHTNESS + 1)[i] = lightness[PAIR_MAIN] - lightness[PAIR_REFERENCE];
 }
 
-/// Mean and 2nd moment of some cells.
-static DEVICE_INLINE MADMoments join_variances(const MADMoments *cell, int pitch, int w, int h)
+/// Merge mean and 2nd moment of w x h cells.
+static DEVICE_INLINE MADMoments merge_variances(const MADMoments *cell, int pitch, int w, int h)
 {
     MADMoments m = { 0.f, 0.f, 0.f, 0.f };
 
@@ -145,8 +151,8 @@ static DEVICE_INLINE MADMoments join_variances(const MADMoments *cell, int pitch
     return m;
 }
 
-/// Mean and moments of MAD_BLOCK_CELLS parts of so many samples each.
-static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
+/// Merge the moments (mean, m2, m3, m4) of MAD_BLOCK_CELLS parts of nb_samples samples each.
+static DEVICE_INLINE float4 merge_parts(const float4 part[MAD_BLOCK_CELLS], float nb_samples)
 {
     float4 m = { 0.f, 0.f, 0.f, 0.f };
 
@@ -166,8 +172,11 @@ static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float
 }
 
 /**
- * What detection of one tile of blocks shares. Cells reach 3 beyond the last
- * block's first; lmse of a sample is over those from 7 before it to 8 after it.
+ * @name Shared memory of the detection kernel, for a tile of MAD_DETECT_W x MAD_DETECT_H blocks
+ *
+ * Cells of the tile reach 3 cells beyond the first cell of the last block. The window of lmse
+ * reaches from 7 samples before a sample to 8 samples after it.
+ * @{
  */
 #define DETECT_CELLS_W (MAD_DETECT_W + MAD_BLOCK_CELLS - 1)
 #define DETECT_CELLS_H (MAD_DETECT_H + MAD_BLOCK_CELLS - 1)
@@ -176,27 +185,29 @@ static DEVICE_INLINE float4 join_parts(const float4 part[MAD_BLOCK_CELLS], float
 #define LMSE_H         (MAD_DETECT_H * MAD_STEP + MAD_BLOCK - 1)
 #define DETECT_THREADS (MAD_DETECT_W * MAD_DETECT_H)
 
-typedef struct Detect {
+/// All members are indexed by row, then column.
+typedef struct DetectShared {
     MADMoments reference[DETECT_CELLS_H][DETECT_CELLS_W];
     MADMoments error[DETECT_CELLS_H][DETECT_CELLS_W];
-    float difference[LMSE_H][LMSE_W + 1];                   ///< squared
-    float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< over MAD_BLOCK of them
-} Detect;
+    float difference[LMSE_H][LMSE_W + 1];                   ///< squared errors
+    float row_sum[LMSE_H][MAD_DETECT_W * MAD_STEP];         ///< sums of MAD_BLOCK in a row
+} DetectShared;
+/// @}
 
-/// Sums of MAD_BLOCK values from each of the first MAD_STEP on.
+/// Sum MAD_BLOCK values from each of the first MAD_STEP positions on.
 static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int stride)
 {
-    float v[MAD_STEP + MAD_BLOCK - 1], middle = 0.f;
+    float v[MAD_STEP + MAD_BLOCK - 1], common = 0.f;
 
     UNROLL
     for (int i = 0; i < MAD_STEP + MAD_BLOCK - 1; i++)
         v[i] = src[i * stride];
     UNROLL
     for (int i = MAD_STEP - 1; i < MAD_BLOCK; i++)
-        middle += v[i];
+        common += v[i];
     UNROLL
     for (int i = 0; i < MAD_STEP; i++) {
-        dst[i] = middle;
+        dst[i] = common;
         UNROLL
         for (int j = i; j < MAD_STEP - 1; j++)
             dst[i] += v[j];
@@ -206,8 +217,9 @@ static DEVICE_INLINE void box_sums(float dst[MAD_STEP], const float *src, int st
     }
 }
 
-/// Cell moments of the filtered lightness for a tile.
-static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, int ty, int thread)
+/// Compute the cell moments of filtered lightness and error for a tile that begins at block tx, ty.
+static DEVICE_INLINE void load_cells(DetectShared &s, const MADCUDAParams &p,
+                                     int tx, int ty, int thread)
 {
     for (int i = thread; i < DETECT_CELLS_W * DETECT_CELLS_H; i += DETECT_THREADS) {
         const int cx = i % DETECT_CELLS_W, cy = i / DETECT_CELLS_W;
@@ -220,13 +232,13 @@ static DEVICE_INLINE void load_cells(Detect &s, const MADCUDAParams &p, int tx, 
                                 (int64_t)MAD_STEP * (ty + cy + MAD_FIRST_CELL) * p.pitch +
                                 MAD_STEP * (tx + cx + MAD_FIRST_CELL));
 
-            (n ? s.error : s.reference)[cy][cx] = cell_of(src, p.pitch / MAD_STEP);
+            (n ? s.error : s.reference)[cy][cx] = compute_cell(src, p.pitch / MAD_STEP);
         }
     }
 }
 
-/// Squared differences of the samples, those outside the tile's own reach as 0.
-static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
+/// Load the squared errors of the samples for a tile; 0 outside of the picture.
+static DEVICE_INLINE void load_differences(DetectShared &s, const MADCUDAParams &p,
                                            int tx, int ty, int thread)
 {
     const float *reference = plane_of(p, PAIR_REFERENCE), *distorted = plane_of(p, PAIR_MAIN);
@@ -238,18 +250,18 @@ static DEVICE_INLINE void load_differences(Detect &s, const MADCUDAParams &p,
         const int64_t j = (int64_t)sy * p.pitch + sx;
 
         s.difference[y][x] = sx < p.w && sy < p.h
-                           ? square((distorted[j] + p.first[PAIR_MAIN]) -
-                                    (reference[j] + p.first[PAIR_REFERENCE])) : 0.f;
+                           ? square((distorted[j] + p.first_value[PAIR_MAIN]) -
+                                    (reference[j] + p.first_value[PAIR_REFERENCE])) : 0.f;
     }
 }
 
-/// Visibility of the error in a block.
-static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, int bx, int by)
+/// Compute the visibility of the error in the thread's block bx, by.
+static DEVICE_INLINE float visibility(const DetectShared &s, const MADCUDAParams &p, int bx, int by)
 {
     const int x = threadIdx.x, y = threadIdx.y;
-    const MADMoments reference = join_variances(&s.reference[y][x], DETECT_CELLS_W,
+    const MADMoments reference = merge_variances(&s.reference[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
-    const MADMoments error     = join_variances(&s.error[y][x], DETECT_CELLS_W,
+    const MADMoments error     = merge_variances(&s.error[y][x], DETECT_CELLS_W,
                                              MAD_BLOCK_CELLS, MAD_BLOCK_CELLS);
     const float variance = error.m2 / (MAD_BLOCK_SAMPLES - 1);
     float masking = 0.f;
@@ -258,20 +270,19 @@ static DEVICE_INLINE float visibility(const Detect &s, const MADCUDAParams &p, i
     for (int dy = 0; dy < 2; dy++)
         UNROLL
         for (int dx = 0; dx < 2; dx++) {
-            const float m2 = join_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
+            const float m2 = merge_variances(&s.reference[y + dy][x + dx], DETECT_CELLS_W,
                                             SUB_CELLS, SUB_CELLS).m2;
 
-            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.double_x) &&
-                                                 (!dy || by < p.double_y)))
+            if ((!dx && !dy) || (m2 < masking && (!dx || bx < p.full_x) && (!dy || by < p.full_y)))
                 masking = m2;
         }
     return mad_visibility(reference.mean, masking / (MAD_SUB_SAMPLES - 1), variance);
 }
 
-/// Sum over a block's first cell, as far as it is in the interior, whose map is written if MAP is set.
+/// Sum lmse^2 over the interior part of a block's first cell. If MAP is set, write it to the map.
 template<bool MAP>
-static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, int bx, int by,
-                                       float visible)
+static DEVICE_INLINE float lmse_square(const DetectShared &s, const MADCUDAParams &p,
+                                       int bx, int by, float visible)
 {
     float sum = 0.f;
 
@@ -288,19 +299,24 @@ static DEVICE_INLINE float lmse_square(const Detect &s, const MADCUDAParams &p, 
 
             if (px >= p.w - MAD_BORDER_END || py >= p.h - MAD_BORDER_END)
                 continue;
-            sum += square(p.lmse_unit * lmse[y]);
+            sum += square(p.lmse_scale * lmse[y]);
             if (MAP)
-                put_map(p, px, py, visible * (p.lmse_unit * lmse[y]), true);
+                write_map(p, px, py, visible * (p.lmse_scale * lmse[y]), true);
         }
     }
     return sum;
 }
 
-/// The detection map; a thread has a block.
+/**
+ * Compute the detection map.
+ *
+ * Thread blocks of MAD_DETECT_W x MAD_DETECT_H threads; a thread has a block of samples. If MAP is
+ * set, also write the output frame.
+ */
 template<bool MAP>
 static DEVICE_INLINE void detect(const MADCUDAParams &p)
 {
-    __shared__ Detect s;
+    __shared__ DetectShared s;
     const int tx = blockIdx.x * MAD_DETECT_W, ty = blockIdx.y * MAD_DETECT_H;
     const int bx = tx + threadIdx.x, by = ty + threadIdx.y;
     const int thread = threadIdx.y * MAD_DETECT_W + threadIdx.x;
@@ -321,54 +337,55 @@ static DEVICE_INLINE void detect(const MADCUDAParams &p)
     }
 }
 
-/// Twice the place of a frequency from the centre, which in odd sizes is between two.
-static DEVICE_INLINE int twice_from_centre(int i, int size)
+/// Return twice the signed distance from the filters' centre, which is off by 1/2 in odd sizes.
+static DEVICE_INLINE int twice_centred(int i, int size)
 {
     const int place = i + (size + 1) / 2;
 
     return 2 * (place < size ? place : place - size) - size;
 }
 
-/// A filter's factor; distances are in widths.
+/// Return the gain of a filter, with the normalisation of the transforms.
 static DEVICE_INLINE float filter_gain(const MADCUDAParams &p, float radial, float angle,
                                        float direction)
 {
-    const float d = mad_turn(angle, direction);
+    const float d = mad_angle_distance(angle, direction);
 
-    return p.norm * mad_gain(radial * radial + d * d);
+    return p.norm * mad_log_gabor_gain(radial * radial + d * d);
 }
 
-/// A column of a filtered spectrum, which is transformed to one of the response.
+/// Loads of a column of a filtered spectrum, and stores of that column of the response.
 struct FilteredColumn {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const MADCUDAParams &p;
-    bool is_inside;             ///< the picture; else it is not stored
-    int c;
-    bool mirrored;              ///< the spectrum has one half, which the other one mirrors
-    const float2 *src, *place;  ///< the spectrum, and where its frequencies are for the filters
+    bool is_inside;             ///< whether the column exists; otherwise nothing is stored
+    int c;                      ///< column
+    bool mirrored;              ///< whether only its conjugate is stored
+    const float2 *src;          ///< column of the spectrum
+    const float2 *polar_column; ///< radial distances and angles
     float2 *dst;
-    int half, last;             ///< row in the middle, and behind those that mirror each other
+    int half, last;             ///< rows r and last - r mirror each other, r < half
     float direction, offset, sign;
 
     DEVICE_INLINE FilteredColumn(const MADCUDAParams &params, int column, int response)
         : p(params), is_inside(column < p.w), c(is_inside ? column : 0), mirrored(c > p.w / 2)
     {
-        const int x = twice_from_centre(c, p.w);
+        const int x = twice_centred(c, p.w);
 
         src       = spectrum_of(p, response % PAIR_NB) + (mirrored ? p.w - c : c);
-        place     = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
+        polar_column = (const float2 *)p.polar + (x < 0 ? -x : x) / 2;
         dst       = response_of(p, response) + c;
         half      = p.h / 2;
         last      = 2 * half;
-        direction = (p.filter + response / PAIR_NB) * (float)MAD_ANGLE_STEP;
-        offset    = x < 0 ? (float)(MAD_ANGLE_TURN / 2) : 0.f;
+        direction = (p.orientation + response / PAIR_NB) * (float)MAD_ANGLE_STEP;
+        offset    = x < 0 ? (float)(MAD_FULL_TURN / 2) : 0.f;
         sign      = x < 0 ? -1.f : 1.f;
     }
 
     DEVICE_INLINE float2 load(int r) const
     {
-        // half of the distance from the centre, as twice_from_centre() of the height is
-        const float2 polar = place[(r < half ? r : last - r) * p.half_pitch];
+        // the row of the table is half of twice_centred(r, p.h), without its sign
+        const float2 polar = polar_column[(r < half ? r : last - r) * p.half_pitch];
         const float2 value = src[(mirrored && r ? p.h - r : r) * p.half_pitch];
         const float angle  = fused_add(sign, polar.y, offset);
         float gain = filter_gain(p, polar.x + p.radial_step[p.scale], r < half ? -angle : angle, direction);
@@ -385,12 +402,12 @@ struct FilteredColumn {
     }
 };
 
-/// A row of a response, whose magnitudes are kept beside those of the other lanes.
+/// Loads of a row of a response, and stores of its magnitudes, interleaved with the other lanes.
 struct MagnitudeRow {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
-    float *magnitude;
+    float *magnitude;                   ///< [w][FFT_LANES]
     const float2 *src;
-    int skipped_begin, skipped_end;
+    int skipped_begin, skipped_end;     ///< columns outside of the passband, which are 0
 
     DEVICE_INLINE float2 load(int x) const
     {
@@ -403,11 +420,11 @@ struct MagnitudeRow {
     }
 };
 
-/// Two rows of a plane, as one of complex values, which are kept beside those of the other lanes.
+/// Loads of two rows of a plane as one complex row, and stores of its spectrum in memory.
 struct PlaneRows {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
-    const float *src[2];                ///< NULL beyond the picture
-    float2 *values;                     ///< of the lane
+    const float *src[2];                ///< NULL for rows below the picture
+    float2 *values;                     ///< [w][FFT_LANES] from the lane on
 
     DEVICE_INLINE float2 load(int x) const
     {
@@ -420,11 +437,11 @@ struct PlaneRows {
     }
 };
 
-/// The other way: half of the spectra of two rows.
+/// Loads of two half spectra as one complex spectrum, and stores of two rows of a plane.
 struct SpectrumRows {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     const float2 *src[2];
-    float *dst[2];                      ///< NULL beyond the picture
+    float *dst[2];                      ///< NULL for rows below the picture
     int w;
 
     DEVICE_INLINE float2 load(int x) const
@@ -444,14 +461,14 @@ struct SpectrumRows {
     }
 };
 
-/// A column of a plane's spectrum, in place.
+/// Loads and stores of a column of a plane's spectrum, in place, with a gain.
 struct SpectrumColumn {
     static const bool LOADS_SHARED = false, STORES_SHARED = false;
     float2 *values;
-    const float *gain;                  ///< NULL for 1
-    float sign;                         ///< -1: the forward transform, by conjugates
+    const float *gain;                  ///< gain of each row, or NULL for 1
+    float sign;                         ///< -1 conjugates the values for a forward transform
     int pitch;
-    bool is_inside;                     ///< else it is not stored
+    bool is_inside;                     ///< whether the column exists; otherwise nothing is stored
 
     DEVICE_INLINE float2 load(int r) const
     {
@@ -470,19 +487,23 @@ struct SpectrumColumn {
 };
 
 /**
- * Transform the rows of a plane, two at once; blockIdx.y is the plane. Its spectrum
- * has one half, which the other one mirrors.
+ * Transform the rows of plane blockIdx.y, a pair in each lane, and store half spectra, columns
+ * 0 to w / 2. The other half is conjugate to it.
+ *
+ * The functions up to response_rows() are the bodies of the line kernels. Grid: thread blocks of
+ * lines x layers, blockIdx.y is the layer. memory is shared memory, or scratch memory with
+ * FFT_LARGE. block is the thread block's index along the lines.
  */
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int lane  = threadIdx.x % FFT_LANES, y = 2 * (block * FFT_LANES + lane);
     const float *plane = plane_of(p, blockIdx.y) + (int64_t)y * p.pitch;
     float2 *dst     = spectrum_of(p, blockIdx.y) + (int64_t)y * p.half_pitch;
-    float2 *values  = fft_lines_out<WAY>(memory, p.row_plan) + lane;
+    float2 *values  = fft_lines_output<METHOD>(memory, p.row_plan) + lane;
     PlaneRows rows  = { { y < p.h ? plane : NULL, y + 1 < p.h ? plane + p.pitch : NULL }, values };
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, rows);
     __syncthreads();
     for (int x = threadIdx.x / FFT_LANES; x <= p.w / 2; x += blockDim.x / FFT_LANES) {
         const float2 a = values[x * FFT_LANES], b = values[(x ? p.w - x : 0) * FFT_LANES];
@@ -494,8 +515,8 @@ static DEVICE_INLINE void plane_rows(const MADCUDAParams &p, float2 *memory, int
     }
 }
 
-/// Columns of the spectra; blockIdx.y is the plane. Lightness is filtered and transformed back.
-template<int WAY>
+/// Transform the columns of plane blockIdx.y. Apply the CSF to lightness, and transform it back.
+template<int METHOD>
 static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int c = block * FFT_LANES + threadIdx.x % FFT_LANES;
@@ -506,15 +527,15 @@ static DEVICE_INLINE void plane_columns(const MADCUDAParams &p, float2 *memory, 
 
 #pragma unroll 1
     for (int i = 0; i < 1 + is_lightness; i++) {
-        fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
+        fft_lines<METHOD>(memory, p.column_plan, (const float2 *)p.column_table, column);
         __syncthreads();
         column.gain = NULL;
         column.sign = 1.f;
     }
 }
 
-/// Rows of the filtered lightness; blockIdx.y is its plane.
-template<int WAY>
+/// Transform the rows of lightness plane blockIdx.y back, a pair in each lane.
+template<int METHOD>
 static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int y = 2 * (block * FFT_LANES + threadIdx.x % FFT_LANES);
@@ -525,55 +546,57 @@ static DEVICE_INLINE void lightness_rows(const MADCUDAParams &p, float2 *memory,
                           { y     < p.h ? dst + (int64_t)first  * p.pitch : NULL,
                             y + 1 < p.h ? dst + (int64_t)second * p.pitch : NULL }, p.w };
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, rows);
+}
+
+/// Filter the spectrum of a picture and transform its columns; blockIdx.y is the response.
+template<int METHOD>
+static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memory, int block)
+{
+    const MADCUDAPassband &passband = p.passband[p.scale];
+    const int first = block + (block < passband.blocks ? 0 : passband.skipped);
+    FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
+
+    fft_lines<METHOD>(memory, p.column_plan, (const float2 *)p.column_table, column);
 }
 
 /**
- * Columns of the responses to nb_filters filters, out of both pictures' spectra;
- * blockIdx.y is the response.
+ * Transform the rows of response blockIdx.y, and compute the moments of its magnitudes in cell row
+ * block: the FFT_LANES lanes are the rows of the cells.
  */
-template<int WAY>
-static DEVICE_INLINE void response_columns(const MADCUDAParams &p, float2 *memory, int block)
-{
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    const int first = block + (block < passed.blocks ? 0 : passed.skipped);
-    FilteredColumn column(p, first * FFT_LANES + threadIdx.x % FFT_LANES, blockIdx.y);
-
-    fft_lines<WAY>(memory, p.column_plan, (const float2 *)p.column_table, column);
-}
-
-/// Cells of the responses, by their rows; block is the row of cells, blockIdx.y the response.
-template<int WAY>
+template<int METHOD>
 static DEVICE_INLINE void response_rows(const MADCUDAParams &p, float2 *memory, int block)
 {
     const int nb_x = p.nb_x + MAD_BLOCK_CELLS - 1, nb_y = p.nb_y + MAD_BLOCK_CELLS - 1;
     const int y = (block + MAD_FIRST_CELL) * MAD_STEP + threadIdx.x % FFT_LANES;
-    const MADCUDAPassed &passed = p.passed[p.scale];
-    float *magnitude = (float *)fft_lines_out<WAY>(memory, p.row_plan);
+    const MADCUDAPassband &passband = p.passband[p.scale];
+    float *magnitude = (float *)fft_lines_output<METHOD>(memory, p.row_plan);
     MagnitudeRow row = { magnitude, response_of(p, blockIdx.y) + (int64_t)y * p.pitch,
-                         passed.blocks * FFT_LANES, (passed.blocks + passed.skipped) * FFT_LANES };
+                         passband.blocks * FFT_LANES,
+                         (passband.blocks + passband.skipped) * FFT_LANES };
     float4 *cells = (float4 *)p.cells +
-                    (((int64_t)p.filter * PAIR_NB + blockIdx.y) * nb_y + block) * nb_x;
+                    (((int64_t)p.orientation * PAIR_NB + blockIdx.y) * nb_y + block) * nb_x;
 
-    fft_lines<WAY>(memory, p.row_plan, (const float2 *)p.row_table, row);
+    fft_lines<METHOD>(memory, p.row_plan, (const float2 *)p.row_table, row);
     __syncthreads();
     for (int cx = threadIdx.x; cx < nb_x; cx += blockDim.x) {
         const float4 *src  = (const float4 *)magnitude + (cx + MAD_FIRST_CELL) * MAD_STEP;
-        const MADMoments m = cell_of(src, 1);
+        const MADMoments m = compute_cell(src, 1);
 
         cells[cx] = make_float4(m.mean, m.m2, m.m3, m.m4);
     }
 }
 
 /**
- * Join the cells of a thread block's blocks to strips of a cell's width, each of
- * which is part of MAD_BLOCK_CELLS blocks.
+ * Merge MAD_BLOCK_CELLS cells below each other to a strip, for all blocks of a thread block. Up to
+ * MAD_BLOCK_CELLS blocks share a strip.
  *
- * @param cell the first of the first block
- * @param w    number of columns of cells that there are
- * @param h    number of rows of cells that there are
+ * @param strip [MAD_BLOCKS_H][MAD_STRIPS] in shared memory
+ * @param cell  first cell of the thread block's first block
+ * @param pitch cells between rows
+ * @param w, h  columns and rows of cells from there to the end of the map
  */
-static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
+static DEVICE_INLINE void merge_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], const float4 *cell,
                                       int pitch, int w, int h)
 {
     const int y = threadIdx.y;
@@ -584,11 +607,11 @@ static DEVICE_INLINE void join_strips(float4 strip[MAD_BLOCKS_H][MAD_STRIPS], co
         UNROLL
         for (int i = 0; i < MAD_BLOCK_CELLS; i++)
             part[i] = cell[(y + i < h ? y + i : h - 1) * pitch + x];
-        strip[y][x] = join_parts(part, MAD_CELL_SAMPLES);
+        strip[y][x] = merge_parts(part, MAD_CELL_SAMPLES);
     }
 }
 
-/// How much of the first cell of a block is in the interior, along an axis.
+/// Return how many samples of a block's first cell lie in the interior along an axis.
 static DEVICE_INLINE int nb_inside(int block, int size)
 {
     const int left = size - MAD_BORDER_END - MAD_BORDER_BEGIN - MAD_STEP * block;
@@ -596,7 +619,7 @@ static DEVICE_INLINE int nb_inside(int block, int size)
     return left < MAD_STEP ? left : MAD_STEP;
 }
 
-/// Sum over a thread block, for its first thread.
+/// Sum a value over a thread block of MAD_POOL_THREADS threads; only thread 0 gets the sum.
 static DEVICE_INLINE double block_sum(double *shared, double value)
 {
     const int i = threadIdx.x;
@@ -613,32 +636,36 @@ static DEVICE_INLINE double block_sum(double *shared, double value)
 
 extern "C" {
 
-// with these, the kernels for lines alone are compiled: see Makefile
+// the modules of other methods contain line kernels only, see Makefile
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
+/// load() for samples of 8 bits, in thread blocks of MAD_LOAD_W x MAD_LOAD_H threads.
 __global__ void mad_load_8(MADCUDAParams p)
 {
     load<uint8_t>(p);
 }
 
+/// load() for samples of more than 8 bits, in the same thread blocks.
 __global__ void mad_load_16(MADCUDAParams p)
 {
     load<uint16_t>(p);
 }
 
+/// detect() without a map.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect(MADCUDAParams p)
 {
     detect<false>(p);
 }
 
+/// detect() with a map.
 __global__ void __launch_bounds__(DETECT_THREADS)
 mad_detect_map(MADCUDAParams p)
 {
     detect<true>(p);
 }
 
-/// Make an output frame black; a thread has a word.
+/// Fill a plane of the output frame. A thread has a word; thread blocks are MAD_POOL_THREADS wide.
 __global__ void mad_fill(MADCUDAFill p)
 {
     const int64_t i = (int64_t)blockIdx.x * MAD_POOL_THREADS + threadIdx.x;
@@ -647,7 +674,10 @@ __global__ void mad_fill(MADCUDAFill p)
         p.dst[i] = p.word;
 }
 
-/// Show the appearance map; a thread has a sample.
+/**
+ * Write the appearance map to luma of the output frame. Thread blocks of MAD_LOAD_W x MAD_LOAD_H
+ * threads; a thread has a sample of the interior.
+ */
 __global__ void mad_appearance_map(MADCUDAParams p)
 {
     const int x = blockIdx.x * MAD_LOAD_W + threadIdx.x;
@@ -655,15 +685,18 @@ __global__ void mad_appearance_map(MADCUDAParams p)
     const int border = MAD_BORDER_BEGIN + MAD_BORDER_END;
 
     if (x < p.w - border && y < p.h - border)
-        put_map(p, x + MAD_BORDER_BEGIN, y + MAD_BORDER_BEGIN,
+        write_map(p, x + MAD_BORDER_BEGIN, y + MAD_BORDER_BEGIN,
                 p.appearance[y / MAD_STEP * p.nb_x + x / MAD_STEP], false);
 }
 
 #endif /* MAD_CHIRP, MAD_LARGE */
 
-/// Kernels that transform lines: a thread block takes FFT_LANES of them, in scratch memory several times.
+/**
+ * Define a line kernel: plan.threads threads transform FFT_LANES lines. With FFT_LARGE, a launch
+ * has at most FFT_SCRATCH_BLOCKS thread blocks, and each repeats this for further lines.
+ */
 #ifdef MAD_LARGE
-#define LINES_KERNEL(name)                                                                  \
+#define LINE_KERNEL(name)                                                                \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDAParams p)   \
 {                                                                                           \
     float2 *scratch = (float2 *)p.scratch + p.scratch_size *                                \
@@ -673,29 +706,34 @@ __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) mad_##name##_large(MADCUDA
         name<FFT_LARGE>(p, scratch, i);                                                     \
 }
 #else
-#define LINES_KERNEL_BY(way, kernel, name)                                                  \
+#define LINE_KERNEL_BY(method, kernel, name)                                                  \
 __global__ void __launch_bounds__(FFT_MAX_THREADS, 1) kernel(MADCUDAParams p)               \
 {                                                                                           \
     DYNAMIC_SHARED(float2, shared);                                                         \
                                                                                             \
-    name<way>(p, shared, blockIdx.x);                                                       \
+    name<method>(p, shared, blockIdx.x);                                                       \
 }
 #ifdef MAD_CHIRP
-#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_CHIRP, mad_##name##_chirp, name)
+#define LINE_KERNEL(name) LINE_KERNEL_BY(FFT_CHIRP, mad_##name##_chirp, name)
 #else
-#define LINES_KERNEL(name) LINES_KERNEL_BY(FFT_DIRECT, mad_##name, name)
+#define LINE_KERNEL(name) LINE_KERNEL_BY(FFT_DIRECT, mad_##name, name)
 #endif
 #endif
 
-LINES_KERNEL(plane_rows)
-LINES_KERNEL(plane_columns)
-LINES_KERNEL(lightness_rows)
-LINES_KERNEL(response_columns)
-LINES_KERNEL(response_rows)
+LINE_KERNEL(plane_rows)
+LINE_KERNEL(plane_columns)
+LINE_KERNEL(lightness_rows)
+LINE_KERNEL(response_columns)
+LINE_KERNEL(response_rows)
 
 #if !defined(MAD_CHIRP) && !defined(MAD_LARGE)
 
-/// Add a scale to the appearance map; a thread has a block.
+/**
+ * Add the differences of a scale to the appearance map, eta of the paper.
+ *
+ * Thread blocks of MAD_BLOCKS_W x MAD_BLOCKS_H threads, a warp in a row; a thread has a block of
+ * samples. Shared memory holds the strips of all orientations and both pictures.
+ */
 __global__ void __launch_bounds__(MAD_BLOCKS_W * MAD_BLOCKS_H)
 mad_compare(MADCUDAParams p)
 {
@@ -707,27 +745,28 @@ mad_compare(MADCUDAParams p)
     float sum = 0.f;
 
     for (int i = 0; i < MAD_ORIENTATIONS * PAIR_NB; i++, cell += (int64_t)nb_y * nb_x)
-        join_strips(strip[i / PAIR_NB][i % PAIR_NB], cell, nb_x, nb_x - first_x, nb_y - first_y);
+        merge_strips(strip[i / PAIR_NB][i % PAIR_NB], cell, nb_x, nb_x - first_x, nb_y - first_y);
     __syncthreads();
     for (int o = 0; o < MAD_ORIENTATIONS; o++) {
-        float of[PAIR_NB][3];
+        float stats[PAIR_NB][3];
 
         UNROLL
         for (int n = 0; n < PAIR_NB; n++) {
-            const float4 m = join_parts(&strip[o][n][threadIdx.y][threadIdx.x],
+            const float4 m = merge_parts(&strip[o][n][threadIdx.y][threadIdx.x],
                                         MAD_BLOCK_CELLS * MAD_CELL_SAMPLES);
 
-            mad_describe(of[n], m.y, m.z, m.w);
+            mad_std_skew_kurt(stats[n], m.y, m.z, m.w);
         }
-        sum += mad_difference(of[0], of[1], p.unit);
+        sum += mad_stat_diff(stats[0], stats[1], p.ref_step);
     }
     if (bx < p.nb_x && by < p.nb_y)
         p.appearance[by * p.nb_x + bx] += p.weight[p.scale] * sum;
 }
 
 /**
- * The sums over both maps. The last thread block to finish adds those of all, in
- * their order.
+ * Sum both squared maps. MAD_POOL_BLOCKS thread blocks of MAD_POOL_THREADS threads; shared memory
+ * holds a sum of each thread. The last thread block to finish adds the sums of all thread blocks
+ * in their order: the result is the same in each run.
  */
 __global__ void __launch_bounds__(MAD_POOL_THREADS)
 mad_pool(MADCUDAParams p)

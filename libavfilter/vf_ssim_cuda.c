@@ -18,14 +18,17 @@
 
 /**
  * @file
- * Structural similarity of CUDA frames
- *
- * What vf_ssim.c computes and prints, to the last digit, of frames that stay on
- * the GPU: the planes' sums come from vf_ssim_cuda.cu, the rest is done here.
+ * Structural similarity (SSIM) of CUDA frames
  *
  * Z. Wang, A. C. Bovik, H. R. Sheikh and E. P. Simoncelli, "Image Quality
  * Assessment: From Error Visibility to Structural Similarity", IEEE
  * Transactions on Image Processing 13(4), 2004.
+ *
+ * The filter reproduces the metadata, log lines and summary of vf_ssim.c to the last digit. Like
+ * vf_ssim.c, it uses 8x8 windows at every fourth sample instead of the paper's Gaussian windows.
+ * The kernels of vf_ssim_cuda.cu sum the SSIM of all windows of each component, for up to
+ * SSIM_MAX_BATCH pairs in a launch. The host divides by the number of windows, weights the
+ * components by their size and writes the log.
  */
 
 #include <math.h>
@@ -42,18 +45,18 @@
 #include "score_log.h"
 #include "vf_ssim_cuda.h"
 
-/// The least width and height of a component: that of a window.
+/// Minimum width and height of a component, the size of a window.
 #define MIN_SIZE 8
 
-/// SSIM of the components, and all together, weighted by their sizes.
+/// SSIM of each component, and the mean of all, weighted by their sizes.
 typedef struct SSIMScores {
     double component[SSIM_MAX_PLANES], all;
 } SSIMScores;
 
-/// Totals over all pairs, which a rebuilt graph continues.
+/// Sums over all scored pairs. They survive a rebuild of the filter graph.
 typedef struct SSIMTotal {
     uint64_t nb_compared;
-    int nb_components;                  ///< components of the last pair
+    int nb_components;                  ///< number of components of the last pair
     SSIMScores sum;
 } SSIMTotal;
 
@@ -61,17 +64,17 @@ typedef struct SSIMCUDAContext {
     CUDAPair pair;
 
     CUfunction ssim_8, ssim_16;
-    CUdeviceptr state;                  ///< [SSIM_MAX_BATCH] of SSIMCUDAState
+    CUdeviceptr state;                  ///< SSIMCUDAState[SSIM_MAX_BATCH]
 
-    int width, height;                  ///< of the batch
+    int width, height;                  ///< picture size of the batch
     SSIMCUDAParams params;
-    CUfunction ssim;
-    int nb_thread_blocks, nb_threads;   ///< for a pair
+    CUfunction ssim;                    ///< ssim_8 or ssim_16, by the depth
+    int nb_thread_blocks, nb_threads;   ///< thread blocks of a pair, and threads of each
 
     char *stats_file;
-    int handed_over;                    ///< the filter of a rebuilt graph continues the log
+    int handed_over;                    ///< whether the filter of a rebuilt graph continues the log
     MetricOutput *output;
-    SSIMTotal *total;                   ///< output's
+    SSIMTotal *total;                   ///< output->totals
 } SSIMCUDAContext;
 
 #define OFFSET(x) offsetof(SSIMCUDAContext, x)
@@ -93,12 +96,13 @@ CUDA_QUEUE_CHECK_PARAMS(SSIMCUDAParams);
 
 static const char component_name[] = "YUV";
 
-/// Components that are compared: alpha is not.
+/// Return the number of components to compare, without alpha.
 static int count_components(const AVPixFmtDescriptor *desc)
 {
     return FFMIN(desc->nb_components, SSIM_MAX_PLANES);
 }
 
+/// Compute width and height of each component.
 static void component_sizes(int w[SSIM_MAX_PLANES], int h[SSIM_MAX_PLANES],
                             const AVPixFmtDescriptor *desc, int width, int height)
 {
@@ -108,7 +112,11 @@ static void component_sizes(int w[SSIM_MAX_PLANES], int h[SSIM_MAX_PLANES],
     }
 }
 
-/// The planes' geometry and all else that pairs of a batch share.
+/**
+ * Set the parameters that the pairs of a batch share.
+ *
+ * @return 0, or AVERROR(EINVAL) after a message if a component is too small
+ */
 static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
                            int width, int height)
 {
@@ -128,8 +136,8 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
         plane->bw = w[i] >> 2;
         plane->bh = h[i] >> 2;
         if (FFMIN(plane->bw, plane->bh) < MIN_SIZE / 4) {
-            av_log(ctx, AV_LOG_ERROR, "Frames of %dx%d %s are too small: SSIM needs %dx%d "
-                   "samples of each component.\n", width, height, desc->name, MIN_SIZE, MIN_SIZE);
+            av_log(ctx, AV_LOG_ERROR, "%dx%d %s is too small for SSIM: each component must "
+                   "have at least %dx%d samples.\n", width, height, desc->name, MIN_SIZE, MIN_SIZE);
             return AVERROR(EINVAL);
         }
         plane->nb_channels = comp->step / sample_size;
@@ -141,10 +149,11 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
     for (int i = 0; i < params->nb_planes; i++) {
         SSIMCUDAPlane *plane = &params->plane[i];
 
-        // rows of more than 8 bits are added up in order
-        plane->chunks = sample_size > 1 ? 1 : DIV_UP(plane->bw - 1, nb_warps * SSIM_WINDOWS);
-        plane->first  = s->nb_thread_blocks;
-        s->nb_thread_blocks += plane->chunks * DIV_UP(plane->bh - 1, SSIM_STRIP);
+        // with more than 8 bits, a thread block sums complete rows in order
+        plane->nb_chunks   = sample_size > 1 ? 1 :
+                             DIV_UP(plane->bw - 1, nb_warps * SSIM_WARP_WINDOWS);
+        plane->first_block = s->nb_thread_blocks;
+        s->nb_thread_blocks += plane->nb_chunks * DIV_UP(plane->bh - 1, SSIM_STRIP_ROWS);
     }
     s->nb_threads = nb_warps * 32;
     s->ssim       = sample_size > 1 ? s->ssim_16 : s->ssim_8;
@@ -157,6 +166,7 @@ static int configure_batch(AVFilterContext *ctx, const AVPixFmtDescriptor *desc,
     return 0;
 }
 
+/// Add a pair to the batch; callback of the queue.
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *ref)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -183,6 +193,7 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     return 1;
 }
 
+/// Launch the kernel of a batch; callback of the queue.
 static int launch(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -191,6 +202,7 @@ static int launch(AVFilterContext *ctx)
                                 s->nb_threads, 1, 0, &s->params);
 }
 
+/// Compute the scores of a frame from the sums over its windows.
 static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result)
 {
     const AVPixFmtDescriptor *desc = ff_cuda_queue_format(frame->hw_frames_ctx);
@@ -210,18 +222,19 @@ static SSIMScores read_scores(const AVFrame *frame, const SSIMCUDAResult *result
     return scores;
 }
 
-/// Of a mean over weight frames that was not yet divided by weight.
+/// Convert SSIM to dB. The argument is a sum of SSIM values whose weights sum to weight.
 static double decibel(double ssim, double weight)
 {
     return fabs(weight - ssim) > 1e-9 ? 10. * log10(weight / (weight - ssim)) : INFINITY;
 }
 
-/// Set a key to a value, which ssim prints as a float.
+/// Set a metadata key to a value, rounded to single precision as in vf_ssim.c.
 static int set_metadata(AVFrame *frame, const char *key, float value)
 {
     return av_dict_set(&frame->metadata, key, METRIC_FIXED(6, value), 0);
 }
 
+/// Write the scores of a frame to its metadata and the log; callback of the queue.
 static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
 {
     static const char *const key[] = { "lavfi.ssim.Y", "lavfi.ssim.U", "lavfi.ssim.V" };
@@ -252,6 +265,7 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *result)
     return s->stats_file ? ff_metric_write(&s->output->file[METRIC_STATS], ctx, &text, 0) : 0;
 }
 
+/// Print the means over all pairs, and the number of damaged frames.
 static void print_summary(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -271,6 +285,7 @@ static void print_summary(AVFilterContext *ctx)
                damage[METRIC_MAIN].nb, damage[METRIC_REFERENCE].nb);
 }
 
+/// Allocate the state and configure the batch for the size of the link; callback of the queue.
 static int setup(AVFilterContext *ctx)
 {
     SSIMCUDAContext *s = ctx->priv;
@@ -325,8 +340,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 
 const FFFilter ff_vf_ssim_cuda = {
     .p.name         = "ssim_cuda",
-    .p.description  =
-        NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Calculate the SSIM between two CUDA video streams."),
     .p.priv_class   = &ssim_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -16,66 +16,71 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Kernels of ssim_cuda: sums of SSIM over all windows of all planes of a batch of pairs
+ *
+ * Grid: blockIdx.y is the pair; along x, the thread blocks of all planes follow each other. A
+ * thread block of SSIM_WARPS_8 or SSIM_WARPS_16 warps side by side has a strip of SSIM_STRIP_ROWS
+ * rows of windows in a plane, or a chunk of it. Shared memory holds a sum of each warp and, with
+ * more than 8 bits, the windows of a chunk.
+ *
+ * A window has 8x8 samples, 2x2 blocks of 4x4, and windows begin at every block. A thread has the
+ * SSIM_STRIP_ROWS + 1 blocks of a column, of one component or of two interleaved ones. It sums the
+ * samples of each block, adds the sums of two blocks below each other, and then those of the next
+ * lane: a warp has SSIM_WARP_WINDOWS windows in a row.
+ *
+ * The SSIM of windows of 8 bits is summed in fixed point, exactly and in any order. With more than
+ * 8 bits, vf_ssim.c sums the windows of a row in single precision. To reproduce its digits, a
+ * thread block has complete rows, a chunk of them at a time in shared memory, and one thread sums
+ * a row from left to right.
+ *
+ * The last thread block of a pair to finish writes the result and zeroes the state.
+ */
+
 #include "cuda/kernel.cuh"
 #include "vf_ssim_cuda.h"
 
-/**
- * The sums of SSIM over all windows of all planes of a batch of pairs, in one
- * launch; blockIdx.y is the pair.
- *
- * A window is 8x8 samples, two by two blocks of 4x4, and windows begin at every
- * block. A thread block takes a strip of SSIM_STRIP rows of windows of one
- * plane. A thread has the blocks of one column, SSIM_STRIP + 1 of them, of one
- * component or of the two that are interleaved. It sums each block, each two
- * that lie on each other, and adds the same of the next lane: a warp has
- * SSIM_WINDOWS windows in a row.
- *
- * A sum over windows of 8-bit samples is one of fixed point numbers, exact and
- * in any order. FFmpeg's ssim adds up a row of more than 8 bits in single
- * precision. To give its digits, so does this: a thread block has whole rows,
- * a chunk of them at a time in shared memory, and a thread adds up a row.
- *
- * The last thread block to finish writes the result and leaves the state as it
- * was.
- */
-#define BLOCK 4
+#define BLOCK 4                 ///< width and height of a block in samples
 
-/// Integers for sums over a block, and over a window with their products.
-template<typename T> struct Integer;
-template<> struct Integer<uint8_t>  { typedef uint32_t sum; typedef int32_t window; };
-template<> struct Integer<uint16_t> { typedef uint64_t sum; typedef int64_t window; };
+/// Integer types of the sums over a block, and of the products of sums over a window.
+template<typename T> struct Accumulator;
+template<> struct Accumulator<uint8_t>  { typedef uint32_t sum; typedef int32_t window; };
+template<> struct Accumulator<uint16_t> { typedef uint64_t sum; typedef int64_t window; };
 
+/// Number of warps of a thread block.
 template<typename T> struct Warps;
 template<> struct Warps<uint8_t>  { enum { NB = SSIM_WARPS_8 }; };
 template<> struct Warps<uint16_t> { enum { NB = SSIM_WARPS_16 }; };
 
-/// What a thread block shares.
+/// Shared memory of a thread block.
 template<typename T> struct Shared {
-    uint64_t warp_sum[Warps<T>::NB][2];
+    uint64_t warp_sum[Warps<T>::NB][2];     ///< fixed-point sum of each warp and channel
 };
 template<> struct Shared<uint16_t> {
     uint64_t warp_sum[Warps<uint16_t>::NB][2];
-    /// values of the windows, by channel; 0 beyond the last
-    float row[2 * SSIM_STRIP][Warps<uint16_t>::NB * SSIM_WINDOWS] __align__(16);
+    /// SSIM of the windows of a chunk, rows of each channel; 0 after the last window
+    float row[2 * SSIM_STRIP_ROWS][Warps<uint16_t>::NB * SSIM_WARP_WINDOWS] __align__(16);
 };
 
-/// Sums over the samples of a block or a window.
+/// Sums over the samples of a block or window: main, reference, both squared, their product.
 template<typename S> struct Sums {
     uint32_t main, ref;
     S squares, product;
 };
 
-/// Two planes at a place.
-struct Source {
+/// Addresses of a position in the planes of main and reference, and bytes between rows.
+struct PlanePair {
     const uint8_t *main, *ref;
     int main_pitch, ref_pitch;
 };
 
-/// Words of samples, as they lie in memory.
+/// N words of samples in the order of memory.
 template<int N> struct __align__(4 * N) Words {
     uint32_t v[N];
 };
 
+/// Load N words, with one access if ALIGNED, otherwise sample by sample.
 template<typename T, int N, bool ALIGNED>
 static DEVICE_INLINE Words<N> load_words(const uint8_t *src)
 {
@@ -94,7 +99,7 @@ static DEVICE_INLINE Words<N> load_words(const uint8_t *src)
     return ret;
 }
 
-/// Value number i of words of samples.
+/// Return sample i of N words.
 template<typename T, int N>
 static DEVICE_INLINE uint32_t value(const Words<N> &word, int i, int shift)
 {
@@ -104,12 +109,12 @@ static DEVICE_INLINE uint32_t value(const Words<N> &word, int i, int shift)
     return sizeof(T) == 1 ? v : v >> shift;
 }
 
-/// Sums over the blocks of all channels at a place.
+/// Compute the sums over the block of each of C channels.
 template<typename T, int C, bool ALIGNED>
-static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
-                                     const Source &src, int shift)
+static DEVICE_INLINE void sum_blocks(Sums<typename Accumulator<T>::sum> (&dst)[C],
+                                     const PlanePair &src, int shift)
 {
-    typedef typename Integer<T>::sum S;
+    typedef typename Accumulator<T>::sum S;
     const int nb_at_once = ALIGNED ? BLOCK : 1, nb_words = C * sizeof(T);
 
 #pragma unroll
@@ -136,6 +141,7 @@ static DEVICE_INLINE void sum_blocks(Sums<typename Integer<T>::sum> (&dst)[C],
     }
 }
 
+/// Add two sums.
 template<typename S>
 static DEVICE_INLINE Sums<S> add(const Sums<S> &a, const Sums<S> &b)
 {
@@ -148,9 +154,9 @@ static DEVICE_INLINE Sums<S> add(const Sums<S> &a, const Sums<S> &b)
     return sum;
 }
 
-/// With those of the next lane.
+/// Add the sums of the next lane.
 template<typename S>
-static DEVICE_INLINE Sums<S> add_next(Sums<S> a)
+static DEVICE_INLINE Sums<S> add_next_lane(Sums<S> a)
 {
     a.main    += shuffle_down(a.main,    1);
     a.ref     += shuffle_down(a.ref,     1);
@@ -159,7 +165,7 @@ static DEVICE_INLINE Sums<S> add_next(Sums<S> a)
     return a;
 }
 
-/// SSIM of a window: integers up to the quotient, rounded where FFmpeg's ssim does.
+/// Compute the SSIM of a window: integers up to the quotient, which is rounded as in vf_ssim.c.
 template<typename I, typename S>
 static DEVICE_INLINE float window_ssim(const Sums<S> &sums, I c1, I c2)
 {
@@ -173,32 +179,35 @@ static DEVICE_INLINE float window_ssim(const Sums<S> &sums, I c1, I c2)
            ((float)(energy + c1) * (float)(variances + c2));
 }
 
+/// Convert to fixed point with SSIM_FRAC_BITS fractional bits.
 static DEVICE_INLINE int64_t fixed_point(float v)
 {
     return (int64_t)(v * (float)(1ULL << SSIM_FRAC_BITS));
 }
 
-/// Add up, or keep for the sum of its row, a window of channel c in row r of the strip.
-static DEVICE_INLINE void take_window(Shared<uint8_t> &s, int64_t &total, int c, int r, float v)
+/// Add the SSIM v of a window of channel c, row r of the strip, to the total, 8 bits.
+static DEVICE_INLINE void add_window(Shared<uint8_t> &s, int64_t &total, int c, int r, float v)
 {
     total += fixed_point(v);
 }
 
-static DEVICE_INLINE void take_window(Shared<uint16_t> &s, int64_t &total, int c, int r, float v)
+/// Store the SSIM v of a window of channel c, row r of the strip, for add_row(), above 8 bits.
+static DEVICE_INLINE void add_window(Shared<uint16_t> &s, int64_t &total, int c, int r, float v)
 {
     const int lane = threadIdx.x % WARP_SIZE, warp = threadIdx.x / WARP_SIZE;
 
-    s.row[c * SSIM_STRIP + r][warp * SSIM_WINDOWS + lane] = v;
+    s.row[c * SSIM_STRIP_ROWS + r][warp * SSIM_WARP_WINDOWS + lane] = v;
 }
 
-/// Add n windows to this thread's row, if it has one.
+/// Do nothing: add_window() has added the windows, 8 bits.
 static DEVICE_INLINE void add_row(const Shared<uint8_t> &s, float &sum, int nb_rows, int n)
 {
 }
 
+/// Add the n windows of a chunk to the sum of the thread's row, if it has one, above 8 bits.
 static DEVICE_INLINE void add_row(const Shared<uint16_t> &s, float &sum, int nb_rows, int n)
 {
-    // what a row of a chunk is a multiple of
+    // the length of a chunk's row is a multiple of this
     const int nb_at_once = Warps<uint16_t>::NB;
 
     __syncthreads();
@@ -220,17 +229,17 @@ static DEVICE_INLINE void add_row(const Shared<uint16_t> &s, float &sum, int nb_
     __syncthreads();
 }
 
-/// Sums over the windows of a thread block's part of a strip, to the first thread.
+/// Sum the windows of a thread block's part of a strip for each channel; only thread 0 gets sum[].
 template<typename T, int C, bool ALIGNED>
 static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMCUDAParams &p,
-                                    const SSIMCUDAPlane &plane, const Source &src,
+                                    const SSIMCUDAPlane &plane, const PlanePair &src,
                                     int strip, int chunk)
 {
-    typedef typename Integer<T>::window I;
-    typedef typename Integer<T>::sum S;
-    const int nb_windows = Warps<T>::NB * SSIM_WINDOWS;
+    typedef typename Accumulator<T>::window I;
+    typedef typename Accumulator<T>::sum S;
+    const int nb_windows = Warps<T>::NB * SSIM_WARP_WINDOWS;
     const int tid = threadIdx.x, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
-    const int top = strip * SSIM_STRIP;
+    const int top = strip * SSIM_STRIP_ROWS;
     int64_t total[C];
     float row_sum = 0.f;
 
@@ -238,47 +247,47 @@ static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMC
     for (int c = 0; c < C; c++)
         total[c] = 0;
 
-    for (; chunk * nb_windows < plane.bw - 1; chunk += plane.chunks) {
+    for (; chunk * nb_windows < plane.bw - 1; chunk += plane.nb_chunks) {
         const int left = chunk * nb_windows;
-        const int x  = left + warp * SSIM_WINDOWS + lane;
+        const int x  = left + warp * SSIM_WARP_WINDOWS + lane;
         const int bx = x < plane.bw ? x : plane.bw - 1;
         Sums<S> above[C];
 
 #pragma unroll 1
-        for (int r = -1; r < SSIM_STRIP; r++) {
+        for (int r = -1; r < SSIM_STRIP_ROWS; r++) {
             const int by = top + r + 1 < plane.bh ? top + r + 1 : plane.bh - 1;
             const bool is_window = x < plane.bw - 1 && top + r < plane.bh - 1;
-            Source block = src;
+            PlanePair position = src;
             Sums<S> sums[C];
 
-            block.main += by * BLOCK * (int64_t)src.main_pitch + bx * BLOCK * C * (int)sizeof(T);
-            block.ref  += by * BLOCK * (int64_t)src.ref_pitch  + bx * BLOCK * C * (int)sizeof(T);
-            sum_blocks<T, C, ALIGNED>(sums, block, p.shift);
+            position.main += by * BLOCK * (int64_t)src.main_pitch + bx * BLOCK * C * (int)sizeof(T);
+            position.ref  += by * BLOCK * (int64_t)src.ref_pitch  + bx * BLOCK * C * (int)sizeof(T);
+            sum_blocks<T, C, ALIGNED>(sums, position, p.shift);
 #pragma unroll
             for (int c = 0; c < C; c++) {
                 if (r >= 0) {
                     const Sums<S> column = add(above[c], sums[c]);
-                    const float v = window_ssim<I>(add_next(column), (I)p.c1, (I)p.c2);
+                    const float v = window_ssim<I>(add_next_lane(column), (I)p.c1, (I)p.c2);
 
-                    if (lane < SSIM_WINDOWS)
-                        take_window(s, total[c], c, r, is_window ? v : 0.f);
+                    if (lane < SSIM_WARP_WINDOWS)
+                        add_window(s, total[c], c, r, is_window ? v : 0.f);
                 }
                 above[c] = sums[c];
             }
         }
-        add_row(s, row_sum, C * SSIM_STRIP,
+        add_row(s, row_sum, C * SSIM_STRIP_ROWS,
                 plane.bw - 1 - left < nb_windows ? plane.bw - 1 - left : nb_windows);
     }
 
 #pragma unroll
     for (int c = 0; c < C; c++) {
-        uint64_t of_warp;
+        uint64_t warp_total;
 
-        if (tid / SSIM_STRIP == c)
+        if (tid / SSIM_STRIP_ROWS == c)
             total[c] += fixed_point(row_sum);
-        of_warp = warp_sum(total[c]);
+        warp_total = warp_sum(total[c]);
         if (lane == 0)
-            s.warp_sum[warp][c] = of_warp;
+            s.warp_sum[warp][c] = warp_total;
     }
     __syncthreads();
     if (tid == 0) {
@@ -289,7 +298,7 @@ static DEVICE_INLINE void sum_strip(Shared<T> &s, int64_t (&sum)[2], const SSIMC
     }
 }
 
-/// Sums over all windows of a pair.
+/// Body of the kernels: find the thread block's strip, sum its windows and add them to the pair.
 template<typename T>
 static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
 {
@@ -298,14 +307,14 @@ static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
     int64_t sum[2] = { 0, 0 };
     int i = 0, strip, chunk;
     bool is_aligned;
-    Source src;
+    PlanePair src;
 
-    while (i + 1 < p.nb_planes && blockIdx.x >= p.plane[i + 1].first)
+    while (i + 1 < p.nb_planes && blockIdx.x >= p.plane[i + 1].first_block)
         i++;
     const SSIMCUDAPlane &plane = p.plane[i];
 
-    strip = (blockIdx.x - plane.first) / plane.chunks;
-    chunk = (blockIdx.x - plane.first) % plane.chunks;
+    strip = (blockIdx.x - plane.first_block) / plane.nb_chunks;
+    chunk = (blockIdx.x - plane.first_block) % plane.nb_chunks;
     src.main       = pair.main[i];
     src.ref        = pair.ref[i];
     src.main_pitch = pair.main_pitch[i];
@@ -344,7 +353,8 @@ static DEVICE_INLINE void sum_windows(Shared<T> &s, const SSIMCUDAParams &p)
 
 extern "C" {
 
-__global__ void __launch_bounds__(SSIM_WARPS_8 * WARP_SIZE, SSIM_BLOCKS_8)
+/// Kernel for samples of 8 bits.
+__global__ void __launch_bounds__(SSIM_WARPS_8 * WARP_SIZE, SSIM_MIN_BLOCKS_8)
 ssim_8(SSIMCUDAParams p)
 {
     __shared__ Shared<uint8_t> s;
@@ -352,7 +362,8 @@ ssim_8(SSIMCUDAParams p)
     sum_windows(s, p);
 }
 
-__global__ void __launch_bounds__(SSIM_WARPS_16 * WARP_SIZE, SSIM_BLOCKS_16)
+/// Kernel for samples of more than 8 bits.
+__global__ void __launch_bounds__(SSIM_WARPS_16 * WARP_SIZE, SSIM_MIN_BLOCKS_16)
 ssim_16(SSIMCUDAParams p)
 {
     __shared__ Shared<uint16_t> s;

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * What crosses between vf_ssim_cuda.c and vf_ssim_cuda.cu.
+ * Parameters, results and thread block sizes that vf_ssim_cuda.c and vf_ssim_cuda.cu share
  */
 
 #ifndef AVFILTER_SSIM_CUDA_H
@@ -28,58 +28,61 @@
 
 #include "cuda/shared.h"
 
-#define SSIM_STRIP    2             ///< rows of windows that a thread block takes
-#define SSIM_WINDOWS  31            ///< of a warp in a row
+#define SSIM_STRIP_ROWS   2         ///< rows of windows of a strip, which a thread block has
+#define SSIM_WARP_WINDOWS 31        ///< windows of a warp in a row
 
-/// @name Warps of a thread block, side by side, for samples of 8 bits and of more
+/// @name Warps of a thread block, side by side, for samples of 8 bits and of more than 8 bits
 /// @{
 #define SSIM_WARPS_8  8
 #define SSIM_WARPS_16 16
 /// @}
-/// @name Thread blocks at once on a multiprocessor
+/// @name Minimum number of thread blocks resident on a multiprocessor
 /// @{
-#define SSIM_BLOCKS_8  4
-#define SSIM_BLOCKS_16 2
+#define SSIM_MIN_BLOCKS_8  4
+#define SSIM_MIN_BLOCKS_16 2
 /// @}
 
 #define SSIM_MAX_PLANES 3
-#define SSIM_MAX_BATCH  4           ///< pairs in a launch
-#define SSIM_FRAC_BITS  38          ///< of sums in fixed point: 2^24 windows at most
+#define SSIM_MAX_BATCH  4           ///< maximum number of pairs in a launch
+#define SSIM_FRAC_BITS  38          ///< fractional bits of fixed-point sums over up to 2^24 windows
 
-/// What comes back for a pair: sums over the windows of each component.
+/// Result of a pair: fixed-point sums over the windows of each component.
 typedef struct SSIMCUDAResult {
     int64_t sum[SSIM_MAX_PLANES];
 } SSIMCUDAResult;
 
-/// What is left on the device between thread blocks; all zero between pairs.
+/// State of a pair that its thread blocks share in device memory; all zero between launches.
 typedef struct SSIMCUDAState {
     SSIMCUDAResult result;
-    uint32_t nb_done;               ///< thread blocks
+    uint32_t nb_done;               ///< number of finished thread blocks
 } SSIMCUDAState;
 
+/// Geometry of a plane.
 typedef struct SSIMCUDAPlane {
-    int bw, bh;                     ///< in blocks of 4x4 samples
-    int nb_channels;                ///< 2 where components are interleaved
-    int component[2];               ///< of each channel
-    int chunks;                     ///< thread blocks side by side
-    int first;                      ///< its first thread block
+    int bw, bh;                     ///< size in blocks of 4x4 samples
+    int nb_channels;                ///< 2 if components are interleaved, otherwise 1
+    int component[2];               ///< component of each channel
+    int nb_chunks;                  ///< thread blocks side by side
+    int first_block;                ///< index of the plane's first thread block
 } SSIMCUDAPlane;
 
+/// Addresses of a pair, indexed by plane.
 typedef struct SSIMCUDAPair {
     DEVICE_PTR(const uint8_t) main[SSIM_MAX_PLANES];
     DEVICE_PTR(const uint8_t) ref[SSIM_MAX_PLANES];
     DEVICE_PTR(SSIMCUDAResult) result;
-    int main_pitch[SSIM_MAX_PLANES];        ///< in bytes
+    int main_pitch[SSIM_MAX_PLANES];    ///< bytes between rows
     int ref_pitch[SSIM_MAX_PLANES];
 } SSIMCUDAPair;
 
+/// Parameters of the kernels.
 typedef struct SSIMCUDAParams {
     SSIMCUDAPair pair[SSIM_MAX_BATCH];
     SSIMCUDAPlane plane[SSIM_MAX_PLANES];
     int nb_planes;
-    int shift;                      ///< right shift from a sample to its value
-    int64_t c1, c2;                 ///< SSIM's constants, for sums over a window
-    DEVICE_PTR(SSIMCUDAState) state;   ///< [SSIM_MAX_BATCH]
+    int shift;                      ///< right shift of a sample in its word
+    int64_t c1, c2;                 ///< constants C1 and C2 of SSIM, scaled for sums over a window
+    DEVICE_PTR(SSIMCUDAState) state;    ///< [SSIM_MAX_BATCH]
 } SSIMCUDAParams;
 
 #endif /* AVFILTER_SSIM_CUDA_H */

@@ -16,6 +16,12 @@
  * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
  */
 
+/**
+ * @file
+ * Plans and tables of the transforms on the GPU, see fft.h. Plans are searched exhaustively: the
+ * plan with the fewest stages wins, then the one that keeps most threads busy.
+ */
+
 #include <math.h>
 
 #include "libavutil/error.h"
@@ -26,43 +32,45 @@
 
 #include "fft.h"
 
-/// Odd radices come first: then the stores of the first stage to shared memory have no bank
-/// conflicts.
+/// Radices in the order of the stages. An odd radix in the first stage avoids bank conflicts of
+/// its stores to shared memory.
 static const int radices[] = { 9, 15, 5, 16, 12, 10, 8, 6, 4 };
 
-/// Threads per lane that have work in a stage.
-static int nb_active(const FFTPlan *plan, int i)
+/// Return the number of threads of a lane that have work in stage i.
+static int active_per_lane(const FFTPlan *plan, int i)
 {
-    const int each = plan->radix[i] * (FFT_EACH / plan->radix[i]);
+    const int each = plan->radix[i] * (FFT_VALUES_PER_THREAD / plan->radix[i]);
 
     return (plan->size + each - 1) / each;
 }
 
-/// Mean number of threads on a multiprocessor that have work.
+/// Return the mean number of threads with work on a multiprocessor of FFT_MAX_THREADS threads.
 static int active_threads(const FFTPlan *plan)
 {
     int sum = 0;
 
     for (int i = 0; i < plan->nb_stages; i++)
-        sum += nb_active(plan, i) * FFT_LANES;
+        sum += active_per_lane(plan, i) * FFT_LANES;
     return FFT_MAX_THREADS / plan->threads * sum / plan->nb_stages;
 }
 
+/// Set the number of threads of a thread block: enough for each stage, in whole warps.
 static void set_threads(FFTPlan *plan)
 {
     int nb = 0;
 
     for (int i = 0; i < plan->nb_stages; i++)
-        nb = FFMAX(nb, nb_active(plan, i));
+        nb = FFMAX(nb, active_per_lane(plan, i));
     plan->threads = FFT_LANES * FFALIGN(nb, 32 / FFT_LANES);
 }
 
-/// Try all ways to factor rest into radices from number i on, and keep the best plan.
-static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i, enum FFTWay way)
+/// Try all factorisations of remaining into radices[i] and later ones, and keep the best plan.
+static void search_radices(FFTPlan *best, FFTPlan *plan, int remaining, int i,
+                           enum FFTMethod method)
 {
-    if (rest == 1) {
+    if (remaining == 1) {
         set_threads(plan);
-        if (way == FFT_LARGE)
+        if (method == FFT_LARGE)
             plan->threads = FFT_MAX_THREADS;
         if (plan->threads <= FFT_MAX_THREADS &&
             (!best->nb_stages || plan->nb_stages < best->nb_stages ||
@@ -73,44 +81,44 @@ static void try_radices(FFTPlan *best, FFTPlan *plan, int rest, int i, enum FFTW
     if (plan->nb_stages == FFT_MAX_STAGES)
         return;
     for (; i < FF_ARRAY_ELEMS(radices); i++)
-        if (rest % radices[i] == 0 && (way != FFT_LARGE || radices[i] <= FFT_LARGE_RADIX)) {
+        if (remaining % radices[i] == 0 && (method != FFT_LARGE || radices[i] <= FFT_LARGE_RADIX)) {
             plan->radix[plan->nb_stages++] = radices[i];
-            try_radices(best, plan, rest / radices[i], i, way);
+            search_radices(best, plan, remaining / radices[i], i, method);
             plan->nb_stages--;
         }
 }
 
-/// @return 1 if there is a plan for the size
-static int plan_size(FFTPlan *plan, int length, int size, enum FFTWay way)
+/// Plan transforms of a size. Return 1, or 0 if the size cannot be factored.
+static int plan_for_size(FFTPlan *plan, int length, int size, enum FFTMethod method)
 {
-    FFTPlan next = { .length = length, .size = size };
+    FFTPlan candidate = { .length = length, .size = size };
 
-    *plan = next;
-    try_radices(plan, &next, size, 0, way);
-    for (int i = 0, before = 1; i < plan->nb_stages; before *= plan->radix[i++])
-        plan->inverse[i] = before == 1 ? 0 : ((UINT64_C(1) << 32) + before - 1) / before;
+    *plan = candidate;
+    search_radices(plan, &candidate, size, 0, method);
+    for (int i = 0, stride = 1; i < plan->nb_stages; stride *= plan->radix[i++])
+        plan->stride_inverse[i] = stride == 1 ? 0 : ((UINT64_C(1) << 32) + stride - 1) / stride;
     return plan->nb_stages > 0;
 }
 
-int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way)
+int ff_fft_plan(FFTPlan *plan, int length, enum FFTMethod method)
 {
-    // times powers of 2; av_tx, which transforms the chirp, is fast with such sizes, too
-    static const int odd[] = { 1, 9, 5, 3, 15 };
+    // sizes are these times powers of 2: av_tx, which transforms the chirp, is fast with them, too
+    static const int odd_factors[] = { 1, 9, 5, 3, 15 };
     int best = 0;
 
-    if (way != FFT_CHIRP && plan_size(plan, length, length, way))
+    if (method != FFT_CHIRP && plan_for_size(plan, length, length, method))
         return 1;
-    if (way == FFT_DIRECT)
+    if (method == FFT_DIRECT)
         return 0;
-    for (int i = 0; i < FF_ARRAY_ELEMS(odd); i++) {
-        int size = 4 * odd[i];
+    for (int i = 0; i < FF_ARRAY_ELEMS(odd_factors); i++) {
+        int size = 4 * odd_factors[i];
 
         while (size < 2 * length - 1)
             size *= 2;
-        if ((!best || size < best) && plan_size(plan, length, size, way))
+        if ((!best || size < best) && plan_for_size(plan, length, size, method))
             best = size;
     }
-    return best && plan_size(plan, length, best, way);
+    return best && plan_for_size(plan, length, best, method);
 }
 
 int ff_fft_chirp(int n, int size, float (*chirp)[2], float (*filter)[2])

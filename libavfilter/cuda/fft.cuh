@@ -18,11 +18,17 @@
 
 /**
  * @file
- * Inverse transforms of any length, by the method of Stockham: each stage leaves
- * the values in the order in which the next one takes them. See fft.h.
- *
- * C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
+ * Device functions of the transforms, see fft.h: Stockham's autosort algorithm and Bluestein's
+ * algorithm, after C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", 1992,
  * sections 1.7 and 4.2.3.
+ *
+ * All transforms are inverse ones, e^(+2 pi i jk / n), and not normalised. For a forward
+ * transform, conjugate the values before and after it.
+ *
+ * A thread block of plan.threads threads transforms FFT_LANES lines: thread t has lane
+ * t % FFT_LANES and every (plan.threads / FFT_LANES)-th butterfly of its line. A stage keeps up to
+ * FFT_VALUES_PER_THREAD values of a thread in registers. The threads of a lane exchange them
+ * through shared memory, where value i of lane l is at [i * FFT_LANES + l].
  */
 
 #ifndef AVFILTER_CUDA_FFT_CUH
@@ -51,44 +57,44 @@ static DEVICE_INLINE float2 complex_conj(float2 a)
     return make_float2(a.x, -a.y);
 }
 
-/// a + f * b
+/// Return a + f * b.
 static DEVICE_INLINE float2 complex_fused(float2 a, float f, float2 b)
 {
     return make_float2(fused_add(f, b.x, a.x), fused_add(f, b.y, a.y));
 }
 
-/// a + i * f * b
+/// Return a + i * f * b.
 static DEVICE_INLINE float2 complex_fused_i(float2 a, float f, float2 b)
 {
     return make_float2(fused_add(-f, b.y, a.x), fused_add(f, b.x, a.y));
 }
 
-/// Cosine of a part of a turn, -0.5 to 0.5. For constants: compilers fold it.
-static DEVICE_INLINE double cosine(double turn)
+/// Return the cosine of an angle in turns, -0.5 to 0.5. Only for constants: compilers fold it.
+static DEVICE_INLINE double const_cos(double turns)
 {
-    const double x = 6.283185307179586477 * turn, y = x * x;
+    const double x = 6.283185307179586477 * turns, y = x * x;
 
     return 1 - y /   2 * (1 - y /  12 * (1 - y /  30 * (1 - y /  56 * (1 - y /  90 * (1 - y / 132 *
           (1 - y / 182 * (1 - y / 240 * (1 - y / 306 * (1 - y / 380 *
           (1 - y / 462 * (1 - y / 552)))))))))));
 }
 
-/// v times the k-th power of the n-th root of 1; k and n are constants.
-static DEVICE_INLINE float2 turn(float2 v, int k, int n)
+/// Return v times the k-th power of the n-th root of unity; k and n must be constants.
+static DEVICE_INLINE float2 mul_root(float2 v, int k, int n)
 {
-    const double part = (double)(k % n) / n, near = part > 0.5 ? part - 1 : part;
-    const double quarter = near < -0.25 ? near + 0.75 : near - 0.25;
+    const double fraction = (double)(k % n) / n, centred = fraction > 0.5 ? fraction - 1 : fraction;
+    const double quarter = centred < -0.25 ? centred + 0.75 : centred - 0.25;
 
-    if (near == 0)
+    if (centred == 0)
         return v;
-    if (near == 0.25)
+    if (centred == 0.25)
         return make_float2(-v.y, v.x);
-    if (near == 0.5)
+    if (centred == 0.5)
         return make_float2(-v.x, -v.y);
-    return complex_mul(v, make_float2((float)cosine(near), (float)cosine(quarter)));
+    return complex_mul(v, make_float2((float)const_cos(centred), (float)const_cos(quarter)));
 }
 
-/// Transforms of N values, 1 to 5.
+/// Transform N values in place, N = 1 to 5.
 template<int N> static DEVICE_INLINE void small_fft(float2 v[N]);
 
 template<> DEVICE_INLINE void small_fft<1>(float2 v[1])
@@ -140,34 +146,34 @@ template<> DEVICE_INLINE void small_fft<5>(float2 v[5])
     v[3] = complex_fused_i(complex_fused_i(b, -sin2, difference1),  sin1, difference2);
 }
 
-/// A transform of N1 * N2 values, by N2 of N1 and N1 of N2.
+/// Transform N1 * N2 values in place: N2 transforms of N1 values, then N1 of N2.
 template<int N1, int N2>
-static DEVICE_INLINE void fft_values(float2 v[N1 * N2])
+static DEVICE_INLINE void fft_composite(float2 v[N1 * N2])
 {
-    float2 of[N1][N2];
+    float2 grid[N1][N2];
 
     UNROLL
     for (int n2 = 0; n2 < N2; n2++) {
-        float2 part[N1];
+        float2 column[N1];
 
         UNROLL
         for (int n1 = 0; n1 < N1; n1++)
-            part[n1] = v[n1 * N2 + n2];
-        small_fft<N1>(part);
+            column[n1] = v[n1 * N2 + n2];
+        small_fft<N1>(column);
         UNROLL
         for (int k1 = 0; k1 < N1; k1++)
-            of[k1][n2] = turn(part[k1], n2 * k1, N1 * N2);
+            grid[k1][n2] = mul_root(column[k1], n2 * k1, N1 * N2);
     }
     UNROLL
     for (int k1 = 0; k1 < N1; k1++) {
-        small_fft<N2>(of[k1]);
+        small_fft<N2>(grid[k1]);
         UNROLL
         for (int k2 = 0; k2 < N2; k2++)
-            v[k1 + N1 * k2] = of[k1][k2];
+            v[k1 + N1 * k2] = grid[k1][k2];
     }
 }
 
-/// Multiply value i by the i-th power of a root.
+/// Multiply value i by the i-th power of a root of unity.
 template<int N>
 static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
 {
@@ -185,28 +191,28 @@ static DEVICE_INLINE void fft_twiddle(float2 v[N], float2 root)
     }
 }
 
-/// A stage, for one thread.
+/// State of a thread in a stage of a transform in shared memory.
 typedef struct FFTStage {
-    float2 *values;         ///< [size][FFT_LANES] in shared memory, from the thread's lane on
-    const float2 *roots;
+    float2 *values;         ///< [size][FFT_LANES] values, from the lane of the thread on
+    const float2 *roots;    ///< powers of the size-th root of unity
     int size;
-    int before;             ///< product of the radices of the stages before
-    unsigned inverse;       ///< of that, in 32 bits of fraction, rounded up
-    int first, step;        ///< butterflies of the thread
+    int stride;             ///< product of the radices of the previous stages
+    unsigned stride_inverse;    ///< 2^32 / stride, rounded up
+    int first, step;        ///< first butterfly of the thread, distance to the next one
 } FFTStage;
 
-/// i % s.before
-static DEVICE_INLINE int fft_remainder(const FFTStage &s, int i)
+/// Return i % s.stride.
+static DEVICE_INLINE int fft_mod_stride(const FFTStage &s, int i)
 {
-    return s.before == 1 ? 0 : i - (int)((uint64_t)i * s.inverse >> 32) * s.before;
+    return s.stride == 1 ? 0 : i - (int)((uint64_t)i * s.stride_inverse >> 32) * s.stride;
 }
 
-/// A stage of radix N1 * N2.
+/// Run a stage of radix N1 * N2. The first stage loads by io, the last one stores by it.
 template<int N1, int N2, typename IO>
 static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
 {
-    const int N = N1 * N2, nb_each = FFT_EACH / N;
-    const int nb = s.size / N, behind = nb / s.before;
+    const int N = N1 * N2, nb_each = FFT_VALUES_PER_THREAD / N;
+    const int nb = s.size / N, nb_twiddles = nb / s.stride;
     float2 v[nb_each][N];
 
     UNROLL
@@ -214,13 +220,13 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
         const int j = s.first + i * s.step;
 
         if (j >= nb) {
-            // otherwise compilers keep the values of the stage before
+            // without the assignment, compilers keep the previous stage's values in registers
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = make_float2(0.f, 0.f);
             continue;
         }
-        if (s.before == 1) {
+        if (s.stride == 1) {
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = io.load(j + k * nb);
@@ -228,56 +234,57 @@ static DEVICE_INLINE void fft_stage(const FFTStage &s, IO &io)
             UNROLL
             for (int k = 0; k < N; k++)
                 v[i][k] = s.values[(j + k * nb) * FFT_LANES];
-            fft_twiddle<N>(v[i], s.roots[fft_remainder(s, j) * behind]);
+            fft_twiddle<N>(v[i], s.roots[fft_mod_stride(s, j) * nb_twiddles]);
         }
-        fft_values<N1, N2>(v[i]);
+        fft_composite<N1, N2>(v[i]);
     }
-    if (behind == 1 ? IO::STORES_SHARED : s.before > 1 || IO::LOADS_SHARED)
+    if (nb_twiddles == 1 ? IO::STORES_SHARED : s.stride > 1 || IO::LOADS_SHARED)
         __syncthreads();
     UNROLL
     for (int i = 0; i < nb_each; i++) {
-        const int j = s.first + i * s.step, low = fft_remainder(s, j);
+        const int j = s.first + i * s.step, low = fft_mod_stride(s, j);
 
         if (j >= nb)
             continue;
-        if (behind == 1) {
+        if (nb_twiddles == 1) {
             UNROLL
             for (int k = 0; k < N; k++)
                 io.store(j + k * nb, v[i][k]);
         } else {
             UNROLL
             for (int k = 0; k < N; k++)
-                s.values[((j - low) * N + low + k * s.before) * FFT_LANES] = v[i][k];
+                s.values[((j - low) * N + low + k * s.stride) * FFT_LANES] = v[i][k];
         }
     }
-    if (behind > 1)
+    if (nb_twiddles > 1)
         __syncthreads();
 }
 
-/// A stage in scratch memory.
+/// State of a thread in a stage of a transform in scratch memory.
 typedef struct FFTLargeStage : FFTStage {
-    float2 *next;           ///< takes the values
+    float2 *next;           ///< receives the results; swapped with values after the stage
 } FFTLargeStage;
 
+/// Run a stage of radix N1 * N2 from s.values to s.next.
 template<int N1, int N2>
 static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
 {
-    const int N = N1 * N2, nb = s.size / N, behind = nb / s.before;
+    const int N = N1 * N2, nb = s.size / N, nb_twiddles = nb / s.stride;
     float2 v[N];
 
 #pragma unroll 1
     for (int j = s.first; j < nb; j += s.step) {
-        const int low = fft_remainder(s, j);
+        const int low = fft_mod_stride(s, j);
 
         UNROLL
         for (int k = 0; k < N; k++)
             v[k] = s.values[(j + k * nb) * FFT_LANES];
-        if (s.before > 1)
-            fft_twiddle<N>(v, s.roots[low * behind]);
-        fft_values<N1, N2>(v);
+        if (s.stride > 1)
+            fft_twiddle<N>(v, s.roots[low * nb_twiddles]);
+        fft_composite<N1, N2>(v);
         UNROLL
         for (int k = 0; k < N; k++)
-            s.next[((j - low) * N + low + k * s.before) * FFT_LANES] = v[k];
+            s.next[((j - low) * N + low + k * s.stride) * FFT_LANES] = v[k];
     }
     __syncthreads();
     float2 *const done = s.next;
@@ -285,6 +292,7 @@ static DEVICE_INLINE void fft_stage(FFTLargeStage &s, FFTLargeStage &)
     s.values = done;
 }
 
+/// Run a stage of a radix above FFT_LARGE_RADIX.
 template<typename IO>
 static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
 {
@@ -296,22 +304,23 @@ static DEVICE_INLINE void fft_wide_stage(FFTStage &s, int radix, IO &io)
     }
 }
 
-/// No larger radix: addresses in scratch memory take the registers that it needs.
+/// Plans of FFT_LARGE have no such radix: addresses in scratch memory need the registers.
 static DEVICE_INLINE void fft_wide_stage(FFTLargeStage &, int, FFTLargeStage &)
 {
 }
 
+/// Run all stages of a plan.
 template<typename Stage, typename IO>
 static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
 {
     s.size   = plan.size;
-    s.before = 1;
+    s.stride = 1;
     s.first  = threadIdx.x / FFT_LANES;
     s.step   = blockDim.x / FFT_LANES;
 #pragma unroll 1
     for (int i = 0; i < plan.nb_stages; i++) {
-        s.inverse = plan.inverse[i];
-        // keeps compilers from computing all stages' indices before the loop
+        s.stride_inverse = plan.stride_inverse[i];
+        // keep compilers from computing the indices of all stages before the loop
         asm volatile("" : "+r"(s.first));
         switch (plan.radix[i]) {
         case  4: fft_stage<4, 1>(s, io); break;
@@ -321,11 +330,11 @@ static DEVICE_INLINE void fft_stages(Stage &s, const FFTPlan &plan, IO &io)
         case  9: fft_stage<3, 3>(s, io); break;
         default: fft_wide_stage(s, plan.radix[i], io); break;
         }
-        s.before *= plan.radix[i];
+        s.stride *= plan.radix[i];
     }
 }
 
-/// Transform in shared memory.
+/// Run a transform in shared memory.
 template<typename IO>
 static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const float2 *roots,
                                      IO &io)
@@ -337,15 +346,18 @@ static DEVICE_INLINE void fft_direct(float2 *shared, const FFTPlan &plan, const 
     fft_stages(s, plan, io);
 }
 
-/// The two transforms that convolve a line with a chirp; conjugates make the second one inverse.
+/**
+ * Loads and stores of the two transforms that convolve a line with a chirp. Conjugation makes the
+ * second one a forward transform.
+ */
 template<typename IO>
 struct FFTChirp {
     static const bool LOADS_SHARED = true, STORES_SHARED = true;
     IO &io;
-    float2 *values;                     ///< of the lane
-    const float2 *chirp, *filter;
+    float2 *values;                     ///< values of the lane, between both transforms
+    const float2 *chirp, *filter;       ///< see ff_fft_chirp()
     int length;
-    bool is_second;
+    bool is_second;                     ///< whether the second transform runs
 
     DEVICE_INLINE float2 load(int i) const
     {
@@ -363,7 +375,7 @@ struct FFTChirp {
     }
 };
 
-/// Transform in scratch memory, with or without a chirp.
+/// Run a transform in scratch memory, with or without a chirp.
 template<typename IO>
 static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FFTChirp<IO> &io)
 {
@@ -391,31 +403,32 @@ static DEVICE_INLINE void fft_large(const FFTPlan &plan, const float2 *roots, FF
 }
 
 /**
- * Transform FFT_LANES lines of plan.length complex values; by plan.threads threads,
- * whose lane is threadIdx.x % FFT_LANES.
+ * Transform FFT_LANES lines of plan.length complex values by all plan.threads threads of a thread
+ * block. The lane of a thread is threadIdx.x % FFT_LANES. Synchronize the thread block before
+ * reading what other threads have stored.
  *
- * @param memory ff_fft_memory_size() bytes of shared memory; for FFT_LARGE
- *               FFT_SCRATCH_BUFFERS times as many of scratch memory
- * @param table  ff_fft_table()
- * @param io     load(i) returns value i of the thread's line, store(i, v) takes value
- *               i of its transform. LOADS_SHARED: loads are from memory; STORES_SHARED:
- *               stores are to fft_lines_out()
+ * @param memory ff_fft_memory_size() bytes of shared memory; with FFT_LARGE, FFT_SCRATCH_BUFFERS
+ *               times as many bytes of scratch memory
+ * @param table  values from ff_fft_table()
+ * @param io     load(i) returns value i of the lane's line, store(i, v) receives value i of its
+ *               transform. LOADS_SHARED says that load() reads memory, STORES_SHARED that store()
+ *               writes to fft_lines_output()
  */
-template<int WAY, typename IO>
+template<int METHOD, typename IO>
 static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const float2 *table,
                                     IO &io)
 {
-    if (WAY == FFT_DIRECT) {
+    if (METHOD == FFT_DIRECT) {
         fft_direct(memory, plan, table, io);
     } else {
         const float2 *chirp = table + plan.size;
         FFTChirp<IO> both = { io, memory + threadIdx.x % FFT_LANES, chirp, chirp + plan.length,
                               plan.length, false };
 
-        if (WAY == FFT_LARGE)
+        if (METHOD == FFT_LARGE)
             fft_large(plan, table, both);
 #pragma unroll 1
-        for (int pass = 0; WAY == FFT_CHIRP && pass < 2; pass++) {
+        for (int pass = 0; METHOD == FFT_CHIRP && pass < 2; pass++) {
             both.is_second = pass;
             fft_direct(memory, plan, table, both);
             __syncthreads();
@@ -423,11 +436,11 @@ static DEVICE_INLINE void fft_lines(float2 *memory, const FFTPlan &plan, const f
     }
 }
 
-/// Memory for what io.store() gets: of each lane, value i at [i * FFT_LANES + lane].
-template<int WAY>
-static DEVICE_INLINE float2 *fft_lines_out(float2 *memory, const FFTPlan &plan)
+/// Return the memory that io.store() may write to: value i of a lane at [i * FFT_LANES + lane].
+template<int METHOD>
+static DEVICE_INLINE float2 *fft_lines_output(float2 *memory, const FFTPlan &plan)
 {
-    return WAY == FFT_LARGE ? memory + 2 * plan.size * FFT_LANES : memory;
+    return METHOD == FFT_LARGE ? memory + 2 * plan.size * FFT_LANES : memory;
 }
 
 #endif /* AVFILTER_CUDA_FFT_CUH */

@@ -18,12 +18,13 @@
 
 /**
  * @file
- * Fourier transforms as functions of kernels (fft.cuh): the steps before and after a
- * transform need no pass through the GPU's memory.
+ * Inverse Fourier transforms of lines as device functions (fft.cuh), and their plans and tables on
+ * the host. A kernel passes functions that load and store the values of a line, so that the steps
+ * before and after a transform need no pass through device memory.
  *
- * Lengths of the factors 2, 3 and 5, as most videos have, are transformed directly,
- * others by a convolution with a chirp (Bluestein). This is done in shared memory, or
- * in scratch memory if shared memory is too small.
+ * Lengths with the factors 2, 3 and 5, as those of most videos, are transformed directly. Other
+ * lengths are transformed by a convolution with a chirp (Bluestein's algorithm) of a longer
+ * length. Both use shared memory, or scratch buffers in device memory for long lines.
  */
 
 #ifndef AVFILTER_CUDA_FFT_H
@@ -31,52 +32,56 @@
 
 #include <stddef.h>
 
-/// Lines that a thread block transforms side by side.
+/// Number of lines that a thread block transforms at once; their values are interleaved.
 #define FFT_LANES 4
-/// Values that a thread has in registers.
-#define FFT_EACH 16
+/// Maximum number of values that a thread holds in registers.
+#define FFT_VALUES_PER_THREAD 16
+/// Maximum number of stages of a transform.
 #define FFT_MAX_STAGES 6
-/// Largest radix in scratch memory, see fft.cuh.
+/// Maximum radix in scratch memory, whose addresses need registers.
 #define FFT_LARGE_RADIX 9
+/// Maximum number of threads of a thread block.
 #define FFT_MAX_THREADS 1024
 
-/// Thread blocks of a launch in scratch memory, and buffers of ff_fft_memory_size() that each has.
+/// Maximum thread blocks of an FFT_LARGE launch, and ff_fft_memory_size() buffers of each of them.
 #define FFT_SCRATCH_BLOCKS  128
 #define FFT_SCRATCH_BUFFERS 3
 
-/// Ways to transform, the fastest first.
-enum FFTWay {
-    FFT_DIRECT,                         ///< in shared memory
-    FFT_CHIRP,                          ///< in shared memory, by a chirp
-    FFT_LARGE,                          ///< in scratch memory, by a chirp if it must be
-    FFT_NB_WAYS
+/// Methods of transforming, the fastest first.
+enum FFTMethod {
+    FFT_DIRECT,                         ///< directly, in shared memory
+    FFT_CHIRP,                          ///< with a chirp, in shared memory
+    FFT_LARGE,                          ///< in scratch memory, directly or with a chirp
+    FFT_NB_METHODS
 };
 
+/// Plan of the transforms of one length. Kernels receive it by value.
 typedef struct FFTPlan {
-    int length;                         ///< of the lines
-    int size;                           ///< of the transforms: the length, or more for a chirp
+    int length;                         ///< values of a line
+    int size;                           ///< length of the transforms, above length with a chirp
     int nb_stages;
     int radix[FFT_MAX_STAGES];          ///< 4, 5, 6, 8, 9, 10, 12, 15, 16: factors of size
-    unsigned inverse[FFT_MAX_STAGES];   ///< 2^32 / product of the radices before, rounded up
-    int threads;                        ///< of a thread block
+    unsigned stride_inverse[FFT_MAX_STAGES];    ///< 2^32 / previous radices' product, rounded up
+    int threads;                        ///< threads of a thread block, a multiple of 32
 } FFTPlan;
 
 /**
  * Plan the transforms of lines of up to 16384 values.
  *
- * @return 1, or 0 if this way does not fit; FFT_LARGE always fits
+ * @return 1, or 0 if the method is not possible for this length; FFT_LARGE always is. The GPU may
+ *         have less shared memory than the plan needs, see ff_fft_memory_size().
  */
-int ff_fft_plan(FFTPlan *plan, int length, enum FFTWay way);
+int ff_fft_plan(FFTPlan *plan, int length, enum FFTMethod method);
 
-/// Bytes of shared memory, or of one buffer of scratch memory, that a thread block needs.
+/// Return the size in bytes of the shared memory, or of one scratch buffer, of a thread block.
 static inline size_t ff_fft_memory_size(const FFTPlan *plan)
 {
     return (size_t)plan->size * FFT_LANES * 2 * sizeof(float);
 }
 
 /**
- * Complex values in the table of a plan: the size powers of the size-th root of 1 and,
- * for a chirp, its length values and the size values of its transform.
+ * Return the number of complex values in the table of a plan: size powers of the size-th root of
+ * unity and, with a chirp, its length values and the size values of its filter.
  */
 static inline size_t ff_fft_table_size(const FFTPlan *plan)
 {
@@ -84,18 +89,19 @@ static inline size_t ff_fft_table_size(const FFTPlan *plan)
 }
 
 /**
- * Make what Bluestein's algorithm convolves lines with: the first length values of a chirp, and
- * the transform of its conjugate, divided by the size. Of forward transforms, the chirp is the
- * conjugate of this, and the other is the same.
+ * Compute the chirp of Bluestein's algorithm for inverse transforms, and its filter. A forward
+ * transform needs the conjugate chirp and the same filter.
  *
+ * @param chirp  receives length complex values
+ * @param filter receives size complex values: the transform of the conjugate chirp, divided by size
  * @return 0, or a negative AVERROR
  */
 int ff_fft_chirp(int length, int size, float (*chirp)[2], float (*filter)[2]);
 
 /**
- * Make the table of a plan.
+ * Compute the table of a plan.
  *
- * @param table takes ff_fft_table_size() pairs
+ * @param table receives ff_fft_table_size() complex values
  * @return 0, or a negative AVERROR
  */
 int ff_fft_table(const FFTPlan *plan, float (*table)[2]);

@@ -18,8 +18,10 @@
 
 /**
  * @file
- * The CUDA C that FFmpeg's own header for clang lacks, so that kernels build
- * alike with clang, without a CUDA toolkit, and with nvcc. Needs PTX 6.0.
+ * Built-in variables and functions of CUDA C that compat/cuda/cuda_runtime.h lacks. With this
+ * header, kernels build with clang, without a CUDA toolkit, and with nvcc. It needs PTX 6.0.
+ *
+ * Functions of a warp must be called by all of its 32 lanes.
  */
 
 #ifndef AVFILTER_CUDA_KERNEL_CUH
@@ -35,25 +37,26 @@
 
 GET(get_grid_dim, nctaid)
 #define gridDim (get_grid_dim())
-#undef atomicAdd    // FFmpeg's has an order to other memory accesses
+#undef atomicAdd    // FFmpeg's version also orders other memory accesses
 #define atomicAdd(dst, value) __atomic_fetch_add(dst, value, __ATOMIC_RELAXED)
 #endif
 
+/// Number of lanes of a warp.
 #define WARP_SIZE 32
 
-/// Shared memory whose size the host chooses.
+/// Declare shared memory whose size is a parameter of the launch.
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 
-/// A device function that is always part of its caller.
+/// Specifiers of a device function that is always inlined.
 #define DEVICE_INLINE inline __device__ __attribute__((always_inline))
 
-/// a * b + c, rounded once.
+/// Return a * b + c, rounded once.
 static DEVICE_INLINE float fused_add(float a, float b, float c)
 {
     return __builtin_fmaf(a, b, c);
 }
 
-/// A function of one instruction, which sets ret.
+/// Define a function of one instruction, which sets ret.
 #define INSTRUCTION(type, name, params, ...)    \
 static DEVICE_INLINE type name params           \
 {                                               \
@@ -63,29 +66,29 @@ static DEVICE_INLINE type name params           \
     return ret;                                 \
 }
 
-/// The square root, correctly rounded.
+/// Return the correctly rounded square root.
 INSTRUCTION(float, exact_sqrt,  (float x), asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 
-/// @name Approximations: the relative error is below 2^-22, for log2 near 1 the absolute error
+/// @name Approximations with a relative error below 2^-22; near 1, the absolute error of log2 is
 /// @{
 INSTRUCTION(float, approx_sqrt, (float x), asm("sqrt.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 INSTRUCTION(float, approx_exp2, (float x), asm("ex2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 INSTRUCTION(float, approx_log2, (float x), asm("lg2.approx.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 /// @}
 
-/// @name The same, where denormal numbers are 0
+/// @name Approximations that flush denormal numbers to 0
 /// @{
 INSTRUCTION(float, guess_rcp,   (float x), asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 INSTRUCTION(float, guess_rsqrt, (float x), asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 /// @}
 
-/// Returns the old value.
+/// Add to a value in memory, without ordering other accesses, and return the old value.
 static DEVICE_INLINE unsigned atomic_add(unsigned *dst, unsigned value)
 {
     return atomicAdd(dst, value);
 }
 
-/// Replace a value if it is the expected one; returns the old value.
+/// Replace a value in memory if it equals expected, and return the old value.
 static DEVICE_INLINE unsigned atomic_cas(unsigned *dst, unsigned expected, unsigned value)
 {
 #ifdef __clang__
@@ -96,27 +99,27 @@ static DEVICE_INLINE unsigned atomic_cas(unsigned *dst, unsigned expected, unsig
 #endif
 }
 
-/// atomic_add() of 64 bits.
+/// Add to a 64-bit value in memory, without ordering other accesses.
 static DEVICE_INLINE void atomic_add64(uint64_t *dst, uint64_t value)
 {
     atomicAdd((unsigned long long *)dst, (unsigned long long)value);
 }
 
-/// The device sees the writes before it before those after it.
+/// Make the thread's previous writes visible to the device before its later ones.
 static DEVICE_INLINE void fence_device()
 {
     asm volatile("membar.gl;" ::: "memory");
 }
 
-/// Load a value that other thread blocks of the same launch have written.
+/// Load a value that other thread blocks of the launch have written, bypassing the L1 cache.
 template<typename T>
 static DEVICE_INLINE T load_relaxed(const T *src)
 {
     return *(const volatile T *)src;
 }
 
-/// Load a value of device memory from an address that was itself loaded from memory: of those that a
-/// kernel gets as parameters the compiler knows where they point to.
+/// Load from an address in device memory that was itself loaded from memory. Compilers know the
+/// address space only of addresses that are kernel parameters.
 template<typename T>
 static DEVICE_INLINE T load_global(const T *src)
 {
@@ -127,24 +130,27 @@ static DEVICE_INLINE T load_global(const T *src)
 #endif
 }
 
-/// Four bytes of a (numbered from 0) and b (from 4), by the nibbles of selector.
+/// Select four bytes of a, bytes 0 to 3, and b, bytes 4 to 7, by the nibbles of selector.
 INSTRUCTION(unsigned, byte_perm, (unsigned a, unsigned b, unsigned selector),
             asm("prmt.b32 %0, %1, %2, %3;" : "=r"(ret) : "r"(a), "r"(b), "r"(selector)))
 
+/// Count the bits that are set.
 INSTRUCTION(int, count_bits, (unsigned x), asm("popc.b32 %0, %1;" : "=r"(ret) : "r"(x)))
+/// Count the zero bits above the highest bit that is set; 32 for 0.
 INSTRUCTION(int, count_leading_zeros, (unsigned x), asm("clz.b32 %0, %1;" : "=r"(ret) : "r"(x)))
 
-/// Wait for all lanes of a warp. Then they see each other's writes to memory.
+/// Wait for all lanes of a warp, and make their writes to memory visible to each other.
 static DEVICE_INLINE void sync_warp()
 {
     asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
-/// The value of lane + delta; the lane's own if there is none.
+/// Return the value of lane + delta, or the lane's own value at the end of the warp.
 INSTRUCTION(unsigned, shuffle_down, (unsigned value, unsigned delta),
             asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;"
                          : "=r"(ret) : "r"(value), "r"(delta)))
 
+/// shuffle_down() for 64-bit values.
 static DEVICE_INLINE uint64_t shuffle_down(uint64_t value, unsigned delta)
 {
     uint64_t low  = shuffle_down((unsigned)value, delta);
@@ -153,17 +159,17 @@ static DEVICE_INLINE uint64_t shuffle_down(uint64_t value, unsigned delta)
     return high << 32 | low;
 }
 
-/// The value of lane - delta; the lane's own if there is none.
+/// Return the value of lane - delta, or the lane's own value at the beginning of the warp.
 INSTRUCTION(unsigned, shuffle_up, (unsigned value, unsigned delta),
             asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
                          : "=r"(ret) : "r"(value), "r"(delta)))
 
-/// The value of a lane.
+/// Return the value of a lane.
 INSTRUCTION(unsigned, shuffle_from, (unsigned value, unsigned lane),
             asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;"
                          : "=r"(ret) : "r"(value), "r"(lane)))
 
-/// A bit of each lane of a warp: whether its value is not 0.
+/// Return a mask of the lanes whose value is not 0.
 INSTRUCTION(unsigned, warp_ballot, (int value),
             asm volatile("{\n\t"
                          ".reg .pred p;\n\t"
@@ -171,7 +177,7 @@ INSTRUCTION(unsigned, warp_ballot, (int value),
                          "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t"
                          "}" : "=r"(ret) : "r"(value)))
 
-/// The least over a warp, in all lanes.
+/// Return the minimum over a warp, in all lanes.
 static DEVICE_INLINE unsigned warp_min(unsigned value)
 {
     for (int delta = WARP_SIZE / 2; delta; delta /= 2) {
@@ -182,7 +188,7 @@ static DEVICE_INLINE unsigned warp_min(unsigned value)
     return shuffle_from(value, 0);
 }
 
-/// Sum over a warp, in its first lane.
+/// Return the sum over a warp; only valid in lane 0.
 static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
 {
     for (int delta = WARP_SIZE / 2; delta; delta /= 2)
@@ -190,7 +196,7 @@ static DEVICE_INLINE uint64_t warp_sum(uint64_t value)
     return value;
 }
 
-/// Inclusive prefix sum over a warp.
+/// Return the inclusive prefix sum over a warp: lane i gets the sum of lanes 0 to i.
 static DEVICE_INLINE unsigned warp_scan(unsigned value, int lane)
 {
     for (int delta = 1; delta < WARP_SIZE; delta *= 2) {

@@ -18,8 +18,8 @@
 
 /**
  * @file
- * Structs of parameters that cross from C to CUDA C: addresses on the device, and the macros of
- * shared_arith.h.
+ * Declarations for headers with kernel parameters, which C and CUDA C include: device pointers, and
+ * the macros of shared_arith.h.
  */
 
 #ifndef AVFILTER_CUDA_SHARED_H
@@ -27,7 +27,7 @@
 
 #include "../shared_arith.h"
 
-/// An address on the device.
+/// Pointer to device memory: a typed pointer in kernels, a CUdeviceptr on the host.
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define DEVICE_PTR(type) type *
 #else

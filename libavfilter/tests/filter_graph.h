@@ -18,8 +18,9 @@
 
 /**
  * @file
- * A graph between one or two sources and a sink, pictures for it, and what comes out: what
- * the programs share that run filters by themselves
+ * Helpers for test programs that run filters through libavfilter: a filter graph between buffer
+ * sources and a buffer sink, synthetic frames in several memory layouts, and a description of the
+ * metadata that a filter adds. Failures of allocations abort the program.
  */
 
 #ifndef AVFILTER_TESTS_FILTER_GRAPH_H
@@ -42,13 +43,14 @@
 
 #define TEST_MAX_SOURCES 2
 
+/// Filter graph with its sources and its sink. test_graph_open() initializes it.
 typedef struct TestGraph {
     AVFilterGraph *graph;
     AVFilterContext *source[TEST_MAX_SOURCES], *sink;
     int nb_sources;
 } TestGraph;
 
-/// A source of frames like this one.
+/// Add a source of frames with the properties of a frame, and link it to an open input.
 static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame *frame)
 {
     AVBufferSrcParameters *par = av_buffersrc_parameters_alloc();
@@ -73,10 +75,12 @@ static int test_add_source(TestGraph *g, const AVFilterInOut *to, const AVFrame 
 }
 
 /**
- * Make the filters of a parsed graph, give their open pads sources and a sink, and configure it.
+ * Create the filters of a parsed graph, connect its open pads to sources and a sink, and configure
+ * it.
  *
- * @param segment is freed
- * @param frame   for each source, what its frames are like
+ * @param segment parsed graph, which this function frees
+ * @param frame   for each source, a frame with the properties of its frames
+ * @return 0, or a negative AVERROR
  */
 static int test_graph_apply(TestGraph *g, AVFilterGraphSegment *segment, AVFrame *const *frame)
 {
@@ -98,7 +102,7 @@ static int test_graph_apply(TestGraph *g, AVFilterGraphSegment *segment, AVFrame
     return ret < 0 ? ret : avfilter_graph_config(g->graph, NULL);
 }
 
-/// Parse a graph of a text, which does without conversions of formats.
+/// Parse the description of a graph. libavfilter inserts no conversions of formats.
 static int test_graph_parse(TestGraph *g, AVFilterGraphSegment **segment, const char *text,
                             int nb_threads)
 {
@@ -109,7 +113,11 @@ static int test_graph_parse(TestGraph *g, AVFilterGraphSegment **segment, const 
     return avfilter_graph_segment_parse(g->graph, text, 0, segment);
 }
 
-/// Make a graph of a text; what failed is freed.
+/**
+ * Create and configure a graph from its description.
+ *
+ * @return 0, or a negative AVERROR, after which the graph is freed
+ */
 static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *const *frame,
                                      int nb_threads)
 {
@@ -123,15 +131,15 @@ static av_unused int test_graph_open(TestGraph *g, const char *text, AVFrame *co
     return ret;
 }
 
-/// Hand all frames that are at the sink to take(), which says if one is as it should be.
+/// Pass all available frames to on_frame(), until it returns an error. End of stream is no error.
 static int test_graph_receive(TestGraph *g, void *opaque,
-                              int (*take)(void *opaque, const AVFrame *frame))
+                              int (*on_frame)(void *opaque, const AVFrame *frame))
 {
     AVFrame *frame = av_frame_alloc();
     int ret = frame ? 0 : AVERROR(ENOMEM);
 
     while (ret >= 0 && (ret = av_buffersink_get_frame(g->sink, frame)) >= 0) {
-        ret = take(opaque, frame);
+        ret = on_frame(opaque, frame);
         av_frame_unref(frame);
     }
     av_frame_free(&frame);
@@ -139,26 +147,26 @@ static int test_graph_receive(TestGraph *g, void *opaque,
 }
 
 /**
- * Give each source its frame, or the end of the stream, and take what comes out.
+ * Send a frame, or the end of stream, to each source, and pass all available output to on_frame().
  *
- * @param frame for each source; NULL for the end
- * @param flags of av_buffersrc_add_frame_flags()
+ * @param frame frame of each source, or NULL for the end of stream
+ * @param flags flags of av_buffersrc_add_frame_flags()
  * @return 0, or the first error
  */
 static av_unused int test_graph_send(TestGraph *g, AVFrame *const *frame, int flags, void *opaque,
-                                     int (*take)(void *opaque, const AVFrame *frame))
+                                     int (*on_frame)(void *opaque, const AVFrame *frame))
 {
-    int ret = 0, other;
+    int ret = 0, err;
 
     for (int i = 0; i < g->nb_sources; i++) {
-        other = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL, flags);
-        ret = ret < 0 ? ret : other;
+        err = av_buffersrc_add_frame_flags(g->source[i], frame ? frame[i] : NULL, flags);
+        ret = ret < 0 ? ret : err;
     }
-    other = test_graph_receive(g, opaque, take);
-    return ret < 0 ? ret : other;
+    err = test_graph_receive(g, opaque, on_frame);
+    return ret < 0 ? ret : err;
 }
 
-/// What a filter has added to a frame.
+/// Append metadata and a checksum of SEI side data of a frame to a text.
 static av_unused void test_describe(AVBPrint *text, const AVFrame *frame)
 {
     const AVFrameSideData *sd = av_frame_get_side_data(frame, AV_FRAME_DATA_SEI_UNREGISTERED);
@@ -170,7 +178,7 @@ static av_unused void test_describe(AVBPrint *text, const AVFrame *frame)
         av_bprintf(text, "%08x\n", av_adler32_update(0, sd->data, sd->size));
 }
 
-/// Bytes of the rows, and number of rows, of each plane; a palette has none.
+/// Compute the bytes of a row and the number of rows of each plane; 0 for a palette.
 static void test_plane_sizes(const AVFrame *frame, int row[4], int nb_rows[4])
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
@@ -181,6 +189,7 @@ static void test_plane_sizes(const AVFrame *frame, int row[4], int nb_rows[4])
                                                   p == 1 || p == 2 ? desc->log2_chroma_h : 0);
 }
 
+/// Update a checksum with the pixels of a frame, without padding.
 static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
 {
     int row[4], nb_rows[4];
@@ -194,15 +203,15 @@ static av_unused uint32_t test_checksum(uint32_t sum, const AVFrame *frame)
 }
 
 /**
- * A frame with memory of its own, each plane by itself, which ends where its memory does, for
- * checkers of memory to see all that is beyond.
+ * Allocate a zeroed frame with a buffer for each plane. The plane ends with its buffer, so that
+ * memory checkers detect any access after it.
  *
- * @param more         bytes between the rows
- * @param first        bytes before the first row
- * @param upside_down  whether the last row is the first one in memory
+ * @param padding     bytes between the rows
+ * @param offset      bytes before the first row
+ * @param upside_down whether the rows are in reverse order, with a negative linesize
  */
 static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, int height,
-                                         int more, int first, int upside_down)
+                                         int padding, int offset, int upside_down)
 {
     AVFrame *frame = av_frame_alloc();
     int row[4], nb_rows[4];
@@ -213,12 +222,12 @@ static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, i
     frame->height = height;
     test_plane_sizes(frame, row, nb_rows);
     for (int p = 0; p < 4 && nb_rows[p]; p++) {
-        const int stride  = row[p] + more;
+        const int stride  = row[p] + padding;
         const size_t last = (size_t)stride * (nb_rows[p] - 1);
 
-        frame->buf[p] = av_buffer_allocz(first + last + row[p]);
+        frame->buf[p] = av_buffer_allocz(offset + last + row[p]);
         av_assert0(frame->buf[p]);
-        frame->data[p]     = frame->buf[p]->data + first + (upside_down ? last : 0);
+        frame->data[p]     = frame->buf[p]->data + offset + (upside_down ? last : 0);
         frame->linesize[p] = upside_down ? -stride : stride;
     }
     if (format == AV_PIX_FMT_PAL8) {
@@ -229,22 +238,23 @@ static av_unused AVFrame *test_new_frame(enum AVPixelFormat format, int width, i
     return frame;
 }
 
-/// Layouts in memory, which may be added to each other.
+/// Flags of memory layouts.
 enum {
     TEST_PADDED = 1, TEST_SHIFTED = 2, TEST_UPSIDE_DOWN = 4, TEST_NB_LAYOUTS = 8
 };
 
 #define TEST_MAX_WIDTH 1024
 
+/// Properties of synthetic frames.
 typedef struct TestPicture {
     enum AVPixelFormat format;
     enum AVColorRange range;
     int width, height;
-    int layout;
-    int beyond;                 ///< whether the bits beyond the depth are set
+    int layout;                 ///< TEST_PADDED | TEST_SHIFTED | TEST_UPSIDE_DOWN
+    int excess_bits;            ///< whether the bits above the depth of a sample are set
 } TestPicture;
 
-/// Texture on a ramp that moves; the first input is a coarse form of the second.
+/// Return a sample of 8 bits: texture on a moving ramp. Input 0 is a coarsely quantized input 1.
 static int test_sample(int input, int n, int plane, int x, int y)
 {
     const unsigned noise = (x + 3 * n) * 7919 ^ y * 104729 ^ plane * 31;
@@ -253,11 +263,11 @@ static int test_sample(int input, int n, int plane, int x, int y)
     return input ? v : v & ~7;
 }
 
-/// Frame n of an input; in RGB it is gray.
+/// Draw frame n of an input in memory. RGB frames are gray.
 static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(pic->format);
-    // what is not of planes is refused, whatever is in it
+    // filters reject packed YUV formats: they need no content
     const int is_rgb   = !!(desc->flags & AV_PIX_FMT_FLAG_RGB);
     const int nb_drawn = desc->flags & AV_PIX_FMT_FLAG_PLANAR || is_rgb ? desc->nb_components
                                                               : desc->nb_components == 1;
@@ -279,14 +289,14 @@ static av_unused AVFrame *test_draw(const TestPicture *pic, int input, int n)
         for (int y = 0; y < height && depth >= 8 && depth <= 16; y++) {
             for (int x = 0; x < width; x++)
                 row[x] = test_sample(input, n, is_rgb ? 0 : i, x, y) << depth - 8 |
-                         (pic->beyond ? 0xFFFF << depth : 0);
+                         (pic->excess_bits ? 0xFFFF << depth : 0);
             av_write_image_line(row, frame->data, frame->linesize, desc, 0, y, i, width);
         }
     }
     return frame;
 }
 
-/// Where frames of this format and size come from on a device.
+/// Create a pool of frames with the format and size of a picture on a device.
 static av_unused AVBufferRef *test_open_frames(AVBufferRef *device, const TestPicture *pic)
 {
     AVBufferRef *frames = av_hwframe_ctx_alloc(device);
@@ -302,7 +312,7 @@ static av_unused AVBufferRef *test_open_frames(AVBufferRef *device, const TestPi
     return frames;
 }
 
-/// Frame n of an input, on the device if there is one.
+/// Draw frame n of an input, in device memory if frames is not NULL.
 static av_unused AVFrame *test_frame(AVBufferRef *frames, const TestPicture *pic, int input, int n)
 {
     AVFrame *picture = test_draw(pic, input, n), *frame;

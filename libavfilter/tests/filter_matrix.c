@@ -18,23 +18,26 @@
 
 /**
  * @file
- * A filter by many formats, ranges, layouts in memory, numbers of threads and sizes
+ * Run a filter with many formats, ranges, memory layouts, numbers of threads and sizes
  *
- *   filter_matrix TEST FILTER SIZE...
+ *   filter_matrix formats|ranges|layouts FILTER WIDTHxHEIGHT...
  *   filter_matrix memory < LIST
  *   filter_matrix host FIRST:NUMBER:WIDTHxHEIGHT:END:GRAPH...
  *
- * TEST is formats (of luma that counts alone), ranges or layouts.
- * Prints what is not as it should be, and how many cases there were. In each, as many frames
- * have to come out as went in, with the same samples in the same memory.
+ * formats compares the metadata of all formats with that of gray, for filters of luma; ranges
+ * compares unspecified with explicit ranges; layouts compares memory layouts and numbers of threads
+ * with a plain frame and one thread. In each case, all frames must pass without being copied or
+ * changed. Prints the failures and the number of cases; the exit code is the number of failures.
  *
- * LIST has a graph a line, after the size of each of its frames, for a checker of memory.
- * What becomes of it by each format is printed.
+ * memory runs each graph of LIST in several formats, layouts and numbers of threads, for memory
+ * checkers. A line of LIST has the size of each frame, separated by commas and equal to the first
+ * one, then a space and the graph. Prints for each format whether the graph was refused, failed or
+ * was done.
  *
- * A host of filters, in the locale of the environment, frees each graph before it makes the next
- * one. It gets NUMBER frames with the timestamps FIRST... in units of 1/25 s. Their input ends if
- * END is 1; if it is 0, the graph is freed without; if it is 2, it is told to drain first. Prints
- * the scores in each frame's metadata.
+ * host runs graphs one after the other in the locale of the environment, as a program does that
+ * embeds libavfilter. Each graph gets NUMBER frames with the timestamps FIRST, FIRST + 1, ... in
+ * units of 1/25 s. END is 0 to free the graph without an end of stream, 1 to send the end of
+ * stream, 2 to send the commands drain and hand_over. Prints the scores of each frame.
  */
 
 #include <locale.h>
@@ -45,39 +48,41 @@
 #include "libavutil/macros.h"
 #include "filter_graph.h"
 
-#define MAX_FRAMES 3
+#define MAX_FRAMES 3            ///< maximum number of frames of a case
 
+/// A run of the filter.
 typedef struct Case {
     TestPicture pic;
     int nb_frames, nb_threads;
-    int of_gray;                ///< whether the second input is gray
-    int left;                   ///< whether the graph is freed before the end of the stream
+    int gray_reference;         ///< whether the second input is gray
+    int aborted;                ///< whether the graph is freed without an end of stream
 } Case;
 
-static const char *filter;
-static AVBPrint expected;
-static AVFrame *input[MAX_FRAMES][2];
+static const char *filter;              ///< description of the graph
+static AVBPrint expected;               ///< result that cases are compared with
+static AVFrame *input[MAX_FRAMES][2];   ///< frames of both inputs
 static int nb_cases, nb_wrong, nb_out;
 
-static int take(void *text, const AVFrame *frame)
+/// Append the result of an output frame, and whether it differs from the input frame.
+static int check_frame(void *text, const AVFrame *frame)
 {
     const AVFrame *in = input[nb_out++][0];
 
     test_describe(text, frame);
     if (frame->pts != in->pts || frame->data[0] != in->data[0] ||
         test_checksum(0, frame) != test_checksum(0, in))
-        av_bprintf(text, "frame %d is not as it was\n", nb_out);
+        av_bprintf(text, "frame %d has changed\n", nb_out);
     return 0;
 }
 
-/// What the frames of a case get; "refused" where there is no such graph.
+/// Run a case. The text gets the metadata of all frames, or "refused" if the graph is not valid.
 static void run(AVBPrint *text, const Case *c)
 {
     TestPicture second = c->pic;
     TestGraph g;
     int ret;
 
-    if (c->of_gray)
+    if (c->gray_reference)
         second.format = AV_PIX_FMT_GRAY8;
     for (int n = 0; n < c->nb_frames; n++)
         for (int i = 0; i < 2; i++)
@@ -87,9 +92,9 @@ static void run(AVBPrint *text, const Case *c)
     ret = test_graph_open(&g, filter, input[0], c->nb_threads);
     if (ret < 0)
         av_bprintf(text, "refused\n");
-    for (int n = 0; n < c->nb_frames + !c->left && ret >= 0; n++) {
+    for (int n = 0; n < c->nb_frames + !c->aborted && ret >= 0; n++) {
         ret = test_graph_send(&g, n < c->nb_frames ? input[n] : NULL, AV_BUFFERSRC_FLAG_KEEP_REF,
-                              text, take);
+                              text, check_frame);
         if (ret < 0)
             av_bprintf(text, "failed\n");
     }
@@ -102,15 +107,15 @@ static void run(AVBPrint *text, const Case *c)
     av_assert0(av_bprint_is_complete(text));
 }
 
-/// What the next cases are compared with.
+/// Run a case whose result the next cases are compared with.
 static void expect(const Case *c)
 {
     av_bprint_finalize(&expected, NULL);
     run(&expected, c);
 }
 
-/// Run a case, and count it: what it gets has to be what is expected, or something else.
-static void compare(const Case *c, int is_same, const char *what)
+/// Run and count a case whose result must be the expected one, or must differ if is_same is 0.
+static void compare(const Case *c, int is_same, const char *name)
 {
     AVBPrint got;
 
@@ -118,14 +123,15 @@ static void compare(const Case *c, int is_same, const char *what)
     nb_cases++;
     if (!strchr(expected.str, '=') || strstr(got.str, "frame") ||
         is_same == !!strcmp(expected.str, got.str)) {
-        printf("%s %s: %s\n", av_get_pix_fmt_name(c->pic.format), what,
+        printf("%s %s: %s\n", av_get_pix_fmt_name(c->pic.format), name,
                is_same ? "differs" : "does not differ");
-        fprintf(stderr, "%s\n-- not as --\n%s", got.str, expected.str);
+        fprintf(stderr, "%s\n-- expected --\n%s", got.str, expected.str);
         nb_wrong++;
     }
     av_bprint_finalize(&got, NULL);
 }
 
+/// Run a case as the expected one, and return whether the filter accepts its format.
 static int is_accepted(const Case *c)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(c->pic.format);
@@ -136,7 +142,7 @@ static int is_accepted(const Case *c)
     return strcmp(expected.str, "refused\n");
 }
 
-/// Formats of the same samples, also where the bits beyond their depth are set; tells which.
+/// Compare all formats with gray, also with excess bits set, and print the accepted formats.
 static void test_formats(Case c)
 {
     const AVPixFmtDescriptor *desc = NULL;
@@ -145,18 +151,18 @@ static void test_formats(Case c)
     base.pic.format = AV_PIX_FMT_GRAY8;
     while ((desc = av_pix_fmt_desc_next(desc))) {
         c.pic.format = av_pix_fmt_desc_get_id(desc);
-        c.of_gray    = 0;
+        c.gray_reference = 0;
         if (!is_accepted(&c))
             continue;
         for (int i = 0; i < 2; i++) {
-            // FFmpeg takes yuvj and RGB for full, whatever the frames say
+            // yuvj and RGB always have full range
             base.pic.range = c.pic.range =
                 i && strncmp(desc->name, "yuvj", 4) && !(desc->flags & AV_PIX_FMT_FLAG_RGB) ?
                 AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG;
             expect(&base);
             for (int j = 0; j < 4; j++) {
-                c.pic.beyond = j & 1;
-                c.of_gray    = j >> 1;
+                c.pic.excess_bits = j & 1;
+                c.gray_reference  = j >> 1;
                 compare(&c, 1, av_color_range_name(c.pic.range));
             }
         }
@@ -164,7 +170,7 @@ static void test_formats(Case c)
     }
 }
 
-/// The range is that of the frames, or else the format's.
+/// Check that the range is that of the frames or, if unspecified, of the format.
 static void test_ranges(Case c)
 {
     static const enum AVPixelFormat formats[] = {
@@ -186,7 +192,7 @@ static void test_ranges(Case c)
         }
 }
 
-/// Where in memory the samples are does not matter, nor how many threads there are.
+/// Check that memory layout and number of threads do not change the result.
 static void test_layouts(Case c)
 {
     static const enum AVPixelFormat formats[] = {
@@ -200,7 +206,7 @@ static void test_layouts(Case c)
         c.pic.format = formats[i];
         c.pic.layout = 0;
         c.nb_threads = 1;
-        for (int more = is_accepted(&c); more; more = c.pic.layout < TEST_NB_LAYOUTS) {
+        for (int accepted = is_accepted(&c); accepted; accepted = c.pic.layout < TEST_NB_LAYOUTS) {
             c.nb_threads = threads[(i + c.pic.layout) % FF_ARRAY_ELEMS(threads)];
             compare(&c, 1, "by layout and threads");
             c.pic.layout++;
@@ -208,7 +214,7 @@ static void test_layouts(Case c)
     }
 }
 
-/// Graphs of stdin, in different layouts and by different threads; every other one is left.
+/// Run the graphs of stdin in each format, with a layout, threads and an end of stream of its own.
 static void test_memory(void)
 {
     static const enum AVPixelFormat formats[] = {
@@ -230,7 +236,7 @@ static void test_memory(void)
         for (int i = 0; i < FF_ARRAY_ELEMS(formats); i++) {
             c.pic.format = formats[i];
             c.pic.layout = i;
-            c.left       = i & 1;
+            c.aborted    = i & 1;
             c.nb_threads = 1 + i;
             expect(&c);
             printf(" %s", strstr(expected.str, "refused") ? "refused" :
@@ -240,6 +246,7 @@ static void test_memory(void)
     }
 }
 
+/// Print timestamp and scores of a frame.
 static int print_scores(void *opaque, const AVFrame *frame)
 {
     const AVDictionaryEntry *entry = NULL;
@@ -250,6 +257,7 @@ static int print_scores(void *opaque, const AVFrame *frame)
     return 0;
 }
 
+/// Run a graph, see the description of the file. Return 0, or a negative AVERROR.
 static int host(const char *job)
 {
     TestPicture pic = { .format = AV_PIX_FMT_GRAY8 };
@@ -305,7 +313,7 @@ int main(int argc, char **argv)
         else if (!strcmp(test, "layouts"))
             test_layouts(c);
     }
-    // of formats there are not so many in each release
+    // the number of formats depends on the release of FFmpeg
     if (nb_cases && strcmp(test, "formats"))
         printf("%d cases\n", nb_cases);
     return nb_wrong;

@@ -18,8 +18,9 @@
 
 /**
  * @file
- * Compares transforms of all lengths with the sums that they stand for: each way
- * to a length has its own edges, as a prime whose chirp just fits.
+ * Test of mad_tx: compare transforms with their defining sums in double precision, for lengths of
+ * each algorithm. Prints the lengths whose error exceeds the limit, and the number of correct
+ * transforms.
  */
 
 #include <math.h>
@@ -31,10 +32,10 @@
 #include "libavfilter/mad_tx.h"
 
 #define MAX_LENGTH 600
-#define MAX_SIZE   (4 * MAX_LENGTH)
+#define MAX_SIZE   (4 * MAX_LENGTH)     ///< limit of ff_mad_tx_size() for these lengths
 
-/// The error of a lane's transform, relative, by sums of squares.
-static double error_of(const MADLanes *got, const MADLanes *value, int length, int lane)
+/// Return the root mean square error of the transform of a lane, relative to its values.
+static double relative_error(const MADLanes *got, const MADLanes *value, int length, int lane)
 {
     double error = 0, power = 0;
 
@@ -55,6 +56,7 @@ static double error_of(const MADLanes *got, const MADLanes *value, int length, i
     return sqrt(error / power);
 }
 
+/// Transform random values of a length, and return 1 if the error is small enough.
 static int check(int length, AVLFG *rng)
 {
     static MADLanes value[MAX_LENGTH], memory[2][MAX_SIZE];
@@ -66,9 +68,9 @@ static int check(int length, AVLFG *rng)
     for (int i = 0; i < length; i++)
         for (int j = 0; j < 2 * MAD_LANES; j++)
             value[i].v[j / MAD_LANES][j % MAD_LANES] = av_lfg_get(rng) / 4294967296. - .5;
-    error = error_of(ff_mad_tx(t, scratch, value), value, length, length % MAD_LANES);
+    error = relative_error(ff_mad_tx(t, scratch, value), value, length, length % MAD_LANES);
     ff_mad_tx_free(&t);
-    if (!(error < 5e-7))            // a nan is an error, too
+    if (!(error < 5e-7))            // also true for NaN
         printf("length %d: off by %g\n", length, error);
     return error < 5e-7;
 }
@@ -79,7 +81,7 @@ int main(void)
     AVLFG rng;
 
     av_lfg_init(&rng, 1);
-    // all up to 300, then some: primes, and what is near powers of two
+    // all lengths up to 300, then every seventh: they include primes and neighbours of powers of 2
     for (int length = 2; length <= MAX_LENGTH; length += length < 300 ? 1 : 7)
         nb += check(length, &rng);
     printf("%d transforms\n", nb);

@@ -18,8 +18,9 @@
 
 /**
  * @file
- * The GPU's transforms of lines, compiled for the CPU, in all ways to all lengths,
- * against the sums that they stand for.
+ * Test of cuda/fft.cuh, compiled for the CPU: compare transforms with their defining sums in double
+ * precision, for each method and for lengths up to 4096. Prints the first error, or the number of
+ * transforms by each method.
  */
 
 #include <complex>
@@ -33,14 +34,14 @@ extern "C" {
 
 #define MAX_LENGTH 4096
 #define MAX_SIZE   (4 * MAX_LENGTH)
-/// Of the largest error to the root of the mean square of the values.
+/// Maximum error, relative to the root of the energy of the values.
 #define TOLERANCE  3e-6
 
 static float2 memory[FFT_SCRATCH_BUFFERS * FFT_LANES * MAX_SIZE], table[3 * MAX_SIZE];
 static float2 line[FFT_LANES][MAX_LENGTH], got[FFT_LANES][MAX_LENGTH];
 static FFTPlan plan;
 
-/// Lines that come from outside, and are kept in the kernel's memory.
+/// Loads and stores of the lines: results stay in the memory of the transform.
 struct Lines {
     static const bool LOADS_SHARED = false, STORES_SHARED = true;
     const float2 *src;
@@ -50,20 +51,21 @@ struct Lines {
     void store(int i, float2 v) const { dst[i * FFT_LANES] = v; }
 };
 
-template<int WAY>
+/// Kernel: transform line[] to got[].
+template<int METHOD>
 static void transform(Params)
 {
     const int lane = threadIdx.x % FFT_LANES;
-    Lines io = { line[lane], fft_lines_out<WAY>(memory, plan) + lane };
+    Lines io = { line[lane], fft_lines_output<METHOD>(memory, plan) + lane };
 
-    fft_lines<WAY>(memory, plan, table, io);
+    fft_lines<METHOD>(memory, plan, table, io);
     __syncthreads();
     for (int i = threadIdx.x / FFT_LANES; i < plan.length; i += blockDim.x / FFT_LANES)
         got[lane][i] = io.dst[i * FFT_LANES];
 }
 
-/// The largest error of a transform, of all its values or, of a long one, of some.
-static double error_of(const float2 *got, const float2 *value, int length)
+/// Return the largest relative error of a transform, over about 128 values of a long one.
+static double max_error(const float2 *got, const float2 *value, int length)
 {
     const int step = 1 + length / 128;
     double largest = 0, energy = 0;
@@ -76,14 +78,18 @@ static double error_of(const float2 *got, const float2 *value, int length)
         for (int i = 0; i < length; i++)
             sum += std::complex<double>(value[i].x, value[i].y) *
                    std::polar(1., 2 * M_PI * ((int64_t)i * k % length) / length);
-        if (!(std::abs(sum) <= largest))    // a nan is an error, too
+        if (!(std::abs(sum) <= largest))    // also true for NaN
             largest = std::abs(sum);
     }
     return largest / sqrt(energy);
 }
 
-/// @return 1 if it was done that way, 0 if there is none; ends the program if it is wrong
-static int test(int length, enum FFTWay way)
+/**
+ * Transform random lines of a length by a method. Exit the program on an error.
+ *
+ * @return 1, or 0 if the method is not possible for the length
+ */
+static int test(int length, enum FFTMethod method)
 {
     static void (*const kernel[])(Params) = {
         transform<FFT_DIRECT>, transform<FFT_CHIRP>, transform<FFT_LARGE>
@@ -92,7 +98,7 @@ static int test(int length, enum FFTWay way)
     const unsigned one[3] = { 1, 1, 1 };
     unsigned threads[3] = { 1, 1, 1 };
 
-    if (!ff_fft_plan(&plan, length, way))
+    if (!ff_fft_plan(&plan, length, method))
         return 0;
     threads[0] = plan.threads;
     if (plan.threads > FFT_MAX_THREADS || ff_fft_table(&plan, (float (*)[2])table) < 0)
@@ -103,12 +109,12 @@ static int test(int length, enum FFTWay way)
             line[lane][i] = make_float2((seed >>  8 & 255) / 255.f - .5f,
                                         (seed >> 16 & 255) / 255.f - .5f);
         }
-    on_cpu_launch((void *)kernel[way], table, one, threads);
+    on_cpu_launch((void *)kernel[method], table, one, threads);
     for (int lane = 0; lane < FFT_LANES; lane++) {
-        const double error = error_of(got[lane], line[lane], length);
+        const double error = max_error(got[lane], line[lane], length);
 
         if (!(error < TOLERANCE)) {
-            printf("length %d, way %d, lane %d: off by %g\n", length, way, lane, error);
+            printf("length %d, method %d, lane %d: error %g\n", length, method, lane, error);
             exit(1);
         }
     }
@@ -119,14 +125,14 @@ int main(void)
 {
     static const int video[] = { 854, 1080, 1998, 2048, 2160, 3840, 3996, 4096 };
     const int nb_videos = sizeof(video) / sizeof(*video);
-    int nb[FFT_NB_WAYS] = { 0 };
+    int nb[FFT_NB_METHODS] = { 0 };
 
-    // all short ones, then some with primes and what is near powers of two
+    // all short lengths, then every 13th, then lengths of videos
     for (int i = 0, length = 1; i < nb_videos; length += length < 270 ? 1 : 13) {
         if (length > 700)
             length = video[i++];
-        for (int way = 0; way < FFT_NB_WAYS; way++)
-            nb[way] += test(length, (enum FFTWay)way);
+        for (int method = 0; method < FFT_NB_METHODS; method++)
+            nb[method] += test(length, (enum FFTMethod)method);
     }
     printf("%d direct + %d by a chirp + %d large\n", nb[FFT_DIRECT], nb[FFT_CHIRP], nb[FFT_LARGE]);
     return 0;

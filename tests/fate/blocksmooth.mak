@@ -1,5 +1,6 @@
-# blocksmooth. The numbers are compared with an independent form of
-# the arithmetic, in awk. The references of formats and options were made by the filter, with GEN=1.
+# Tests of blocksmooth. fate-blocksmooth-numbers compares samples with those of an independent
+# implementation, tests/oracle/blocksmooth.py. The filter itself made the references of formats and
+# options, with GEN=1.
 
 FATE_BLOCKSMOOTH = $(addprefix fate-blocksmooth-,errors formats numbers options)
 

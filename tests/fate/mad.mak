@@ -1,11 +1,11 @@
-# mad. It is compared with the authors' release, or double precision by numpy,
-# or FFmpeg's ssim for how frames are brought together.
+# Tests of mad. Scores are compared with those of the authors' release or of numpy in double
+# precision; the pairing of frames is compared with that of FFmpeg's ssim.
 
 FATE_MAD_RUN = $(addprefix fate-mad-,cases errors logs maps oracle sync)
 $(FATE_MAD_RUN): RUN = parsed=mad; $(NAMED)
 fate-mad-oracle: RUN = mad_oracle $(SRC_PATH)/tests/oracle
 
-# More pairs, where they are at hand.
+# More pairs of the authors' release, if they are installed.
 $(eval $(call ONELINE_TEST,mad-oracle-all,oracle_all mad_oracle mad 3,all values agree))
 
 $(eval $(call PROGRAM_TEST,mad-tx,mad_tx,341 transforms))

@@ -2,10 +2,10 @@
 # Tests of blocksmooth.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-# 8x8 blocks with steps of all heights, some noise on them, and a few hard edges.
+# Clip of 8x8 blocks with steps of all heights, noise, and a few hard edges.
 blocks=testsrc2=s=44x32:d=0.12,scale=352:256:flags=neighbor,${exact},format=yuv444p,noise=alls=5:allf=t:all_seed=7
 
-# By the formulas of the manual: tests/oracle/blocksmooth.py.
+# Compare samples with those of tests/oracle/blocksmooth.py.
 blocksmooth_numbers(){
     n=0
     table=${pictures}/blocksmooth.csv
@@ -24,6 +24,7 @@ blocksmooth_numbers(){
     done
 }
 
+# Check samples of each format.
 blocksmooth_formats(){
     for format in gray gray10le gray16le yuv420p yuv422p yuv444p yuv440p yuv410p yuva420p yuv420p9le yuv420p10le \
                   yuv422p12le yuv444p14le yuv420p16le gbrp gbrp10le; do
@@ -32,7 +33,7 @@ blocksmooth_formats(){
     done
 }
 
-# Planes, threads, timeline and commands.
+# Check the option planes, numbers of threads, timeline and commands.
 blocksmooth_options(){
     for planes in 0 1 2 4 5; do
         echo "#planes ${planes}"
@@ -50,7 +51,7 @@ blocksmooth_options(){
     done
     framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=qf=30 > ${tmp}/30
     framecrc -lavfi ${blocks},${exact},format=yuv420p,blocksmooth=qf=99:block=16 > ${tmp}/99
-    # the last one is refused
+    # the filter rejects the last command
     echo "0.04 blocksmooth qf 99, blocksmooth block 16; 0.08 blocksmooth block 12;" > ${tmp}/list
     framecrc -lavfi ${blocks},${exact},format=yuv420p,sendcmd=f=${tmp}/list,blocksmooth=qf=30 > ${tmp}/commands
     { grep '^0, *0,' ${tmp}/30; grep '^0, *[12],' ${tmp}/99; } > ${tmp}/expected
@@ -62,6 +63,7 @@ blocksmooth_options(){
     same "timeline, $(wc -l < ${tmp}/got) frames" ${tmp}/expected ${tmp}/got
 }
 
+# Check the messages for invalid options.
 blocksmooth_errors(){
     parsed=blocksmooth
     for options in block=12 block=48 block=4 block=128 qf=0 qf=256 planes=16; do

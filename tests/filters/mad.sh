@@ -4,8 +4,8 @@
 
 # ---- MAD ----
 
-# MAD and its parts of pairs of pictures, by a table whose rows begin with the reference and the
-# distorted picture, and go on with a filter of each where these are not those of another table.
+# Compare score, hi and lo of pairs of pictures with a table. A row names the reference and the
+# distorted picture; then come a filter for each of them, in some tables, and the expected values.
 mad_table(){ # table
     up='' filter=mad device=
     if test -n "${gray}"; then
@@ -21,12 +21,12 @@ mad_table(){ # table
     done
 }
 
-# By the authors' release.
+# Compare with the authors' release.
 mad_oracle(){ # folder
     mad_table $1/mad.csv
 }
 
-# Odd sizes, black and flat pictures, large errors that are not seen, limited range, none at all.
+# Check odd sizes, black and flat pictures, large invisible errors, limited range, and no error.
 mad_cases(){
     mad_table ${pictures}/mad_cases.csv
     ffmpeg -i ${pictures}/chelsea_451x300.pgm -lavfi split,mad,${print} ${to_null} | grep mad
@@ -34,12 +34,12 @@ mad_cases(){
         grep mad | sort | uniq -c
 }
 
-# The luma of a drawn clip, blurred, and as it is.
+# Print the filters of a synthetic clip, as main input blurred, as reference unchanged.
 mad_source(){ # size duration
     echo "testsrc2=s=$1:d=$2,format=yuv420p,split[r][d];[d]avgblur=1[m];[m][r]"
 }
 
-# With framesync's own pairing, scored frames and output frames are those of FFmpeg's ssim of the
+# Check that framesync's own pairing scores and outputs the same frames as FFmpeg's ssim with the
 # same streams and options.
 mad_sync(){
     source=testsrc2=s=64x64:d=0.4,format=yuv420p
@@ -70,7 +70,7 @@ null null enable='between(n,2,4)'
 EOF
 }
 
-# All forms have the numbers of the metadata, and the mean is that of the frames.
+# Check that logs of all formats have the values of the metadata, and the mean of the frames.
 mad_logs(){
     need jq || return 0
     ffmpeg -lavfi $(mad_source 96x80 0.4)mad=log_path=${tmp}/json:f=${tmp}/stats,${print} \
@@ -83,14 +83,14 @@ mad_logs(){
     done
     mean=$(sed -n "s/^lavfi.mad.score=//p" ${tmp}/out | awk '{ sum += $1 } END { printf("%.6f", sum / NR) }')
     messages < ${tmp}/err | sed "s/mean:${mean}/mean:MEAN/;s/[0-9][0-9]*\.[0-9]*/N/g"
-    # frames that are not compared have numbers, too
+    # frames that the timeline leaves out have a number in the logs
     ffmpeg -lavfi "$(mad_source 64x64 0.8)mad=enable='not(mod(n,4))':log_path=${tmp}/json:f=${tmp}/stats" ${to_null} || return
     cut -d' ' -f1,2 ${tmp}/stats | xargs
     jq -c '[.frames[].frameNum], .aggregate_metrics' ${tmp}/json
 }
 
-# Whether the root mean square of a map's interior is the value that the frame has, by the formula
-# of the manual.
+# Check that the root mean square of a map's interior, decoded by the formula of the manual, equals
+# the value in the metadata. Prints "same", or the difference.
 map_agrees(){ # width height black white unit octaves name tolerance
     awk -v w=$1 -v h=$2 -v black=$3 -v white=$4 -v unit=$5 -v octaves=$6 -v tolerance=$8 \
         -v value=$(sed -n "s/^lavfi.mad.$7=//p" ${tmp}/metadata) '
@@ -112,7 +112,7 @@ map_agrees(){ # width height black white unit octaves name tolerance
         }' ${tmp}/samples
 }
 
-# The least and largest coordinates of samples that are not below a value.
+# Print the bounding box of the samples that reach a value.
 extent(){ # width value
     awk -v w=$1 -v value=$2 '
         BEGIN { left = top = 1e9 }
@@ -127,7 +127,7 @@ extent(){ # width value
         END { print left " to " right ", " top " to " bottom }' ${tmp}/samples
 }
 
-# The maps: values, place, chroma, properties of the frames, and frames that have no score.
+# Check the maps: values, positions, chroma, properties of the frames, and frames without a score.
 mad_maps(){
     while read -r map unit octaves name format bytes black white tolerance; do
         as=${exact},format=${format}
@@ -143,7 +143,7 @@ detection  256 12 hi nv12        1 16 219   5e-3
 appearance 1   6  lo yuvj444p    1 0  255   2e-3
 appearance 1   6  lo yuv422p10le 2 64 876   5e-4
 EOF
-    # errors are where they are drawn
+    # errors appear where they were drawn
     main=color=gray:s=128x96:d=0.04,format=yuv420p
     for map in detection appearance; do
         ffmpeg -lavfi ${main},noise=alls=9:all_seed=1,split[r][d]\;[d]drawbox=x=40:y=28:w=8:h=8:c=white:t=fill[m]\;[m][r]mad=output=${map} \
@@ -151,7 +151,7 @@ EOF
         head -c $((128 * 96)) ${tmp}/map | od -An -v -t u1 -w1 > ${tmp}/samples
         echo "${map}: not black at $(extent 128 17), bright at $(extent 128 160)"
     done
-    # the frames are those of the main input, with another picture, and it keeps its own
+    # output frames have the properties of the main input, whose own picture does not change
     frames=testsrc2=s=64x64:d=0.4,format=yuv420p,setpts=2*PTS
     for output in main detection; do
         graph="${frames},split[m][o];${frames},lutyuv=y=val/2,trim=end_frame=4[r]"
@@ -166,14 +166,14 @@ EOF
     same "output=main" ${tmp}/main.other ${tmp}/main.frames
     ffmpeg -lavfi color=black:s=64x64:d=0.4,format=yuv420p -f framemd5 -y ${tmp}/black
     echo "black frames: $(grep -v '^#' ${tmp}/detection.frames | grep -c "$(sed -n '$s/.* //p' ${tmp}/black)")"
-    # any number of threads
+    # the map does not depend on the number of threads
     for threads in 1 3; do
         ffmpeg -filter_complex_threads ${threads} -lavfi "$(mad_source 175x99 0.08)mad=output=appearance" -f framemd5 -y ${tmp}/${threads}
     done
     same threads ${tmp}/1 ${tmp}/3
 }
 
-# Sizes that cannot be, or that differ.
+# Check the messages for unsupported and different sizes.
 mad_errors(){
     for size in 63x64 64x63 1x1 16385x64; do
         fails -lavfi color=s=${size}:d=0.04,format=gray,split,mad ${to_null}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# Computes what blocksmooth must output, by the formulas and the order of the passes in Fulvio
+# Independent implementation of blocksmooth, by the formulas and the order of the passes in Fulvio
 # Castello, "N.V.I.D.I.A. - Neat Video Interleaved Deblocking Integer Algorithm", report, GPU
-# Programming 2022/2023. Its input are the samples that a test leaves with KEEP=1:
+# Programming 2022/2023. It reads the samples that a test leaves with KEEP=1:
 #
 #   make -C build/9.0-lean fate-blocksmooth-numbers KEEP=1
 #   blocksmooth.py build/9.0-lean/tests/data/fate/blocksmooth-numbers.tmp tests/oracle/blocksmooth.csv > new.csv
 #
-# It prints the table with the MD5 of each smoothed picture.
+# Prints the table with the MD5 of each smoothed picture.
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import array
 import hashlib
@@ -14,6 +14,7 @@ import sys
 
 
 def smooth(line, depth, qf, size):
+    """Smooth the edges of a line of samples in place."""
     unit = 2 ** (depth - 8)
 
     def add(i, change):
@@ -32,7 +33,8 @@ def smooth(line, depth, qf, size):
 
 
 def smoothed(samples, width, depth, qf, size):
-    # "first, all the horizontal block edges are corrected": those across columns
+    """Return the samples of a smoothed picture."""
+    # "first, all the horizontal block edges are corrected": each column crosses them
     columns = [list(samples[i::width]) for i in range(width)]
     for column in columns:
         smooth(column, depth, qf, size)
