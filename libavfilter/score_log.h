@@ -50,7 +50,7 @@
 #include "graph_reinit.h"
 
 /// The most metrics of a filter, with the values of a metric that has words.
-#define METRIC_MAX 64
+#define METRIC_MAX 128
 
 /// The most scores among these, and the most bins of a histogram: a wider range has no percentiles.
 #define METRIC_MAX_SCORES 8

@@ -173,12 +173,12 @@ static void check_angle_flag(const ADMDSPContext *dsp)
 static void check_decouple(const ADMDSPContext *dsp, int is_next)
 {
     // with the last one, products are just a half of what their shift drops
-    const uint32_t csf_weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
-                                              is_next ? 154194000 : 32768 };
+    ADMScale scale = { .csf_weight = { is_next ? 251773000 : 24809, 107484000 >> 14,
+                                       is_next ? 154194000 : 32768 } };
     int32_t angle_flag[FFALIGN(MAX_WIDTH, 16)];
 
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                 const int32_t *angle_flag, const uint32_t *csf_weight, int w);
+                 const int32_t *angle_flag, const ADMScale *scale, int w);
 
     if (!check_func(dsp->decouple[is_next], "vmaf_adm_decouple_%d", is_next))
         return;
@@ -186,11 +186,13 @@ static void check_decouple(const ADMDSPContext *dsp, int is_next)
         set_bands(is_next ? 29 : 16);
         for (int i = 0; i < FF_ARRAY_ELEMS(angle_flag); i++)
             angle_flag[i] = -(int)(rnd() & 1);
-        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
-        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        scale.gain.factor = width & 1 ? 1 : 1 + rnd() % 100;
+        scale.gain.max    = UINT32_MAX / scale.gain.factor;
+        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, width);
+        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, width);
         compare(ADM_ROWS, 4);
     }
-    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, 128);
+    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, 128);
 }
 
 static void check_minkowski_sum(const ADMDSPContext *dsp)
@@ -229,7 +231,7 @@ static void check_adm(void)
 
     for (int i = 0; i < FF_ARRAY_ELEMS(depths); i++) {
         depth = depths[i];
-        ff_vmaf_adm_dsp_init(&dsp, depth);
+        ff_vmaf_adm_dsp_init(&dsp, depth, 1);
         check_dwt_vertical(&dsp, 0);
     }
     check_dwt_vertical(&dsp, 1);

@@ -1,0 +1,101 @@
+/*
+ * This file is part of FFmpeg.
+ *
+ * FFmpeg is free software; you can redistribute it and/or
+ * modify it under the terms of the GNU Lesser General Public
+ * License as published by the Free Software Foundation; either
+ * version 2.1 of the License, or (at your option) any later version.
+ *
+ * FFmpeg is distributed in the hope that it will be useful,
+ * but WITHOUT ANY WARRANTY; without even the implied warranty of
+ * MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the GNU
+ * Lesser General Public License for more details.
+ *
+ * You should have received a copy of the GNU Lesser General Public
+ * License along with FFmpeg; if not, write to the Free Software
+ * Foundation, Inc., 51 Franklin Street, Fifth Floor, Boston, MA 02110-1301 USA
+ */
+
+
+/**
+ * @file
+ * Row functions of VIF without assembly. vmaf_vif.c includes this file, and so does x86/vmaf_vif_avx2.c,
+ * which is compiled for AVX2.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libavutil/attributes.h"
+#include "libavutil/common.h"
+#include "libavutil/macros.h"
+
+#include "vmaf_vif.h"
+
+/// Return vif_log2() by a table of all entries.
+static av_always_inline int log2_lookup(const uint16_t *table, uint64_t n)
+{
+    const union { double d; uint64_t i; } number = { .d = n };
+
+    // the 15 bits after the leading one
+    return table[number.i >> 37 & 0x7fff] + 2048 * ((int)(number.i >> 52) - 1023 - 15);
+}
+
+static void statistics_row(VIFScaleSums *sums, const uint32_t *src, ptrdiff_t stride,
+                           const uint16_t *log2_table, double gain_limit, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const uint32_t *at = src + x, mean[PAIR_NB] = { at[0], at[stride] };
+        const VIFStats stats = vif_stats(mean, at[(2 + PAIR_REFERENCE) * stride],
+                                         at[(2 + PAIR_MAIN) * stride], at[4 * stride]);
+
+        if (vif_is_flat(stats)) {
+            sums->num_non_log += stats.dis;
+            sums->den_non_log++;
+            continue;
+        }
+        sums->den_log += log2_lookup(log2_table, VIF_NOISE + (int64_t)stats.ref) - 2048 * 17;
+        if (stats.cov > 0 && stats.dis > 0) {
+            const VIFNumerator n = vif_numerator(stats, gain_limit);
+
+            sums->num_log += log2_lookup(log2_table, n.signal) - log2_lookup(log2_table, n.noise);
+        }
+    }
+}
+
+#define NEXT_VERTICAL(name, type, mask)                                                     \
+static void name(uint16_t *restrict dst, const uint8_t *const *row,                         \
+                 const uint16_t taps[VIF_RADIUS(1) + 1], int radius, int depth, int w)      \
+{                                                                                           \
+    for (int x0 = 0; x0 < w; x0 += 64) {                                                    \
+        const int n = FFMIN(w - x0, 64);                                                    \
+        uint32_t sum[64];                                                                   \
+                                                                                            \
+        for (int x = 0; x < n; x++)                                                         \
+            sum[x] = 1u << (depth - 1);                                                     \
+        for (int i = -radius; i <= radius; i++) {                                           \
+            const type *restrict line = (const type *)row[radius + i] + x0;                 \
+            const uint32_t tap        = taps[FFABS(i)];                                     \
+                                                                                            \
+            for (int x = 0; x < n; x++)                                                     \
+                sum[x] += (line[x] & (mask)) * tap;                                         \
+        }                                                                                   \
+        for (int x = 0; x < n; x++)                                                         \
+            dst[x0 + x] = sum[x] >> depth;                                                  \
+    }                                                                                       \
+}
+
+NEXT_VERTICAL(next_vertical8,  uint8_t,  0xff)
+NEXT_VERTICAL(next_vertical16, uint16_t, (1u << depth) - 1)
+
+static void next_horizontal(uint16_t *restrict dst, const uint16_t *restrict src,
+                            const uint16_t taps[VIF_RADIUS(1) + 1], int radius, int w)
+{
+    for (int x = 0; x < w; x++) {
+        uint32_t sum = 1 << 15;
+
+        for (int i = -radius; i <= radius; i++)
+            sum += src[2 * x + i] * (uint32_t)taps[FFABS(i)];
+        dst[x] = sum >> 16;
+    }
+}
