@@ -198,7 +198,7 @@ static int vif_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
         for (int i = 0; i < FFMIN(h - y, 2); i++) {
             s->dsp.horizontal(slice->stats, slice->row[i], s->stride, &s->filter[s->scale], w);
             s->dsp.statistics(&slice->sums, slice->stats, s->stride, s->log2_table,
-                              s->dims.gain_limit, w);
+                              &s->dims.gain_limit, w);
         }
         if (s->scale + 1 < VIF_SCALES && y / 2 < s->dims.h[s->scale + 1])
             filter_next(s, slice, y / 2);

@@ -82,9 +82,9 @@ typedef struct VIFDSPContext {
     /// Filter rows of enum VIFRow to VIF_STATS_ROWS of 32 bits.
     void (*horizontal)(uint32_t *dst, const int16_t *src, ptrdiff_t stride,
                        const VIFFilter *filter, int w);
-    /// Add the pixels of a row to the sums of its scale.
-    void (*statistics)(VIFScaleSums *sums, const uint32_t *src, ptrdiff_t stride,
-                       const uint16_t *log2_table, double gain_limit, int w);
+    /// Add the pixels of a row to the sums of its scale. May overwrite elements behind the row.
+    void (*statistics)(VIFScaleSums *sums, uint32_t *src, ptrdiff_t stride,
+                       const uint16_t *log2_table, const double *gain_limit, int w);
     /// Filter a row of a picture of the next scale: its columns, then its row at even samples.
     void (*next_vertical[2])(uint16_t *dst, const uint8_t *const *row, const uint16_t *taps,
                              int radius, int depth, int w);
