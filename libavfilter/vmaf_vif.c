@@ -249,8 +249,8 @@ av_cold int ff_vmaf_vif_init(VIFContext *s, const VIFDims *dims, int depth, int 
     }
     if ((s->log2_table = vmaf_buffer_alloc(b, 1 << 15, sizeof(*s->log2_table)))) {
         ff_vmaf_vif_log2_init(log2_words);
-        for (int m = 1 << 15; m < 1 << 16; m++)
-            s->log2_table[m - (1 << 15)] = vif_log2_entry(log2_words, m);
+        for (int m = 0; m < 1 << 15; m++)
+            s->log2_table[m] = vif_log2_fraction(log2_words, m << 16) + 2048 * 15;
     }
     s->slice = vmaf_buffer_alloc(b, nb_slices, sizeof(*s->slice));
     for (int i = 0; i < nb_slices && s->slice; i++) {
@@ -313,10 +313,10 @@ av_cold void ff_vmaf_vif_log2_init(uint32_t table[VIF_LOG2_WORDS])
 
     for (int i = 0; i < 1 << 15; i++) {
         // through float, as libvmaf rounds glibc's log2f()
-        const int entry = roundf((float)log2((1 << 15) + i) * 2048);
+        const int entry = roundf((float)log2((1 << 15) + i) * 2048) - 2048 * 15;
 
         if (i % 16)
-            table[i / 16] |= (uint32_t)(entry - last) << (16 + i % 16);
+            table[i / 16] |= (uint32_t)(entry - last) << (31 - i % 16);
         else
             table[i / 16] = entry;
         last = entry;

@@ -42,7 +42,7 @@ typedef struct VIFDims {
 
 void ff_vmaf_vif_dims_init(VIFDims *dims, int w, int h, double gain_limit);
 
-/// Compute the table of vif_log2_entry().
+/// Compute the table of vif_log2_fraction().
 void ff_vmaf_vif_log2_init(uint32_t table[VIF_LOG2_WORDS]);
 
 /// Compute libvmaf's vif_scale0 to vif_scale3 of a pair.

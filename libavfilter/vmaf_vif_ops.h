@@ -70,7 +70,7 @@ typedef struct VIFSums {
 SHARED_INLINE int vif_popcount(uint32_t x)
 {
 #if defined(__CUDACC__) || defined(__CUDA__)
-    return __popc(x);
+    return count_bits(x);
 #else
     x = (x & 0x5555) + (x >> 1 & 0x5555);
     x = (x & 0x3333) + (x >> 2 & 0x3333);
@@ -79,23 +79,14 @@ SHARED_INLINE int vif_popcount(uint32_t x)
 #endif
 }
 
-/// Return 2048 log2(m) for m from 2^15 to 2^16 - 1. A word of the table is the lowest of its 16 entries, in
-/// the lower half, and above it a bit for each entry: whether it is larger by one than the entry before.
-SHARED_INLINE int vif_log2_entry(const uint32_t table[VIF_LOG2_WORDS], uint32_t m)
+/// Return 2048 log2(1 + x / 2^31) for the lower 31 bits of x, of which the upper 15 count. A word of the
+/// table is the lowest of its 16 entries, in the lower half, and above it a bit for each entry, the first
+/// in bit 31: whether it is larger by one than the entry before.
+SHARED_INLINE int vif_log2_fraction(const uint32_t table[VIF_LOG2_WORDS], uint32_t x)
 {
-    const uint32_t word = table[(m >> 4) - VIF_LOG2_WORDS];
-    const uint32_t steps = word >> 16 & ((2u << (m & 15)) - 1);
+    const uint32_t word = table[x >> 20 & VIF_LOG2_WORDS - 1];
 
-    return (word & 0xffff) + vif_popcount(steps);
-}
-
-/// Return 2048 log2(n) for n from 2^17 to 2^53 - 1, of which the 16 leading bits count.
-SHARED_INLINE int vif_log2(const uint32_t table[VIF_LOG2_WORDS], uint64_t n)
-{
-    const union { double d; uint64_t i; } exponent = { (double)n };
-    const int shift = (int)(exponent.i >> 52) - 1023 - 15;
-
-    return vif_log2_entry(table, n >> shift) + 2048 * shift;
+    return (word & 0xffff) + vif_popcount(word >> (16 | ~x >> 16 & 15));
 }
 
 // ---- statistics ----
@@ -133,10 +124,10 @@ SHARED_INLINE int vif_is_flat(VIFStats stats)
     return stats.ref < VIF_NOISE;
 }
 
-/// Arguments of the numerator's logarithms: their difference is added.
+/// Signal and noise in an encode. To the numerator, log2(signal + noise) - log2(noise) is added.
 typedef struct VIFNumerator {
-    uint64_t signal;            ///< libvmaf's numer1_tmp: signal and noise in the encode
-    uint32_t noise;             ///< numer1: noise alone
+    double signal;              ///< to be truncated
+    uint32_t noise;             ///< libvmaf's numer1
 } VIFNumerator;
 
 /// Compute the numerator of a window that is not flat and whose encode has a variance and a positive
@@ -149,37 +140,7 @@ SHARED_INLINE VIFNumerator vif_numerator(VIFStats stats, double gain_limit)
     VIFNumerator n;
 
     n.noise  = (noise > 0 ? (int32_t)noise : 0) + VIF_NOISE;
-    n.signal = (uint64_t)(limited * limited * stats.ref) + n.noise;
-    return n;
-}
-
-/**
- * Compute what vif_numerator() does in integers, for processors with slow double. Where a rounding of
- * double may decide, it is asked: in about one window of 500, or none of most pictures.
- *
- * cov^2 = quotient * ref + rest; VIF_EPS moves the value that is truncated down by
- * quotient * VIF_EPS / ref.
- *
- * @param gain_limit whole number
- */
-SHARED_INLINE VIFNumerator vif_numerator_exact(VIFStats stats, int gain_limit)
-{
-    const uint32_t ref      = stats.ref, cov = stats.cov;
-    const uint64_t square   = (uint64_t)cov * cov, quotient = square / ref;
-    const uint32_t rest     = square - quotient * ref;
-    const float shift       = 6.5536e-6f * quotient;
-    // distances from the bounds that the float and double arithmetic may hide
-    const float uncertainty = 0.06f * shift + ((float)quotient + stats.dis) * ref * 4.5e-16f;
-    VIFNumerator n;
-
-    if (quotient >= 1u << 31 || vmaf_fabsf(rest - shift) <= uncertainty ||
-        vmaf_fabsf(rest - 2 * shift) <= uncertainty || ref - rest <= uncertainty)
-        return vif_numerator(stats, gain_limit);
-    n.noise  = stats.dis - (int32_t)quotient - (rest > shift);
-    n.noise  = ((int32_t)n.noise > 0 ? n.noise : 0) + VIF_NOISE;
-    n.signal = cov > (uint64_t)gain_limit * ref ? (uint64_t)(gain_limit * gain_limit) * ref
-                                                : quotient - (rest <= 2 * shift);
-    n.signal += n.noise;
+    n.signal = limited * limited * stats.ref;
     return n;
 }
 

@@ -32,7 +32,7 @@
 
 #include "vmaf_vif.h"
 
-/// Return vif_log2() by a table of all entries.
+/// Return 2048 log2(n) for n from 2^17 to 2^53 - 1, of which the 16 leading bits count.
 static av_always_inline int log2_lookup(const uint16_t *table, uint64_t n)
 {
     const union { double d; uint64_t i; } number = { .d = n };
@@ -58,7 +58,8 @@ static void statistics_row(VIFScaleSums *sums, uint32_t *src, ptrdiff_t stride,
         if (stats.cov > 0 && stats.dis > 0) {
             const VIFNumerator n = vif_numerator(stats, *gain_limit);
 
-            sums->num_log += log2_lookup(log2_table, n.signal) - log2_lookup(log2_table, n.noise);
+            sums->num_log += log2_lookup(log2_table, (uint64_t)n.signal + n.noise) -
+                             log2_lookup(log2_table, n.noise);
         }
     }
 }
