@@ -60,6 +60,9 @@ typedef struct VIFFilter {
     int32_t nb_pairs;
 } VIFFilter;
 
+/// Set up the window of a scale. A tap of more than 15 bits is split.
+void ff_vmaf_vif_filter_init(VIFFilter *filter, int scale);
+
 /// Vertically filtered rows, less 2^15. Mean squares are split into halves of 16 bits.
 enum VIFRow {
     VIF_MEAN,                                   ///< those of a pair
