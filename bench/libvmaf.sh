@@ -23,7 +23,7 @@ trap 'rm -rf "$tmp"' EXIT
 TIMEFORMAT=%U
 
 "$ffmpeg" -v error -nostdin -i "$clip" -lavfi "[0:v]scale=$w:$h,format=yuv420p,split[r][a];
-    [a]scale=$((w / 3 * 2)):$((h / 3 * 2)),scale=$w:$h[d]" \
+    [a]scale=$((w * 2 / 3)):$((h * 2 / 3)),scale=$w:${h}[d]" \
     -map '[r]' -frames:v "$frames" -f rawvideo "$tmp/r" -map '[d]' -frames:v "$frames" -f rawvideo "$tmp/d"
 for name in r d; do
     for ((i = 0; i < 3; i++)); do cat "$tmp/$name"; done > "$tmp/$name.3"

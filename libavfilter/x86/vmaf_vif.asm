@@ -125,7 +125,8 @@ INIT_YMM avx2
     movu            %1, %3
 %endmacro
 
-%macro MEANS 1 ; bits
+; The samples of both pictures, or 8-bit ones squared, to m0 to m3 and m4 to m7
+%macro FILTER_BOTH 2 ; bits, whether they are squared
     BEGIN_PAIRS      8
 %%loop:
     LOAD_TAPS
@@ -133,7 +134,13 @@ INIT_YMM avx2
     LOAD_SAMPLES    m9, %1, [rq + gprsize]
     LOAD_SAMPLES   m10, %1, [rq + REFERENCE]
     LOAD_SAMPLES   m11, %1, [rq + REFERENCE + gprsize]
-%if %1 == 16
+%if %2
+    pmullw          m8, m8
+    pmullw          m9, m9
+    pmullw         m10, m10
+    pmullw         m11, m11
+%endif
+%if %1 == 16 || %2
     pxor            m8, [bias]
     pxor            m9, [bias]
     pxor           m10, [bias]
@@ -142,6 +149,10 @@ INIT_YMM avx2
     ADD_PAIR        m8,  m9, m14, m0, m1, m2, m3
     ADD_PAIR       m10, m11, m14, m4, m5, m6, m7
     END_PAIRS   %%loop
+%endmacro
+
+%macro MEANS 1 ; bits
+    FILTER_BOTH     %1, 0
     STORE_MEAN [p0q], %1, m0, m1
     STORE_MEAN [p1q], %1, m2, m3
     STORE_MEAN [p0q + strideq], %1, m4, m5
@@ -173,7 +184,7 @@ INIT_YMM avx2
 %endmacro
 
 ; Products of the samples of two pictures
-%macro SQUARES 3 ; bits, offsets of their row pointers
+%macro PRODUCTS 3 ; bits, offsets of their row pointers
 %if %1 == 8
     BEGIN_PAIRS      4
 %else
@@ -230,9 +241,17 @@ cglobal vmaf_vif_vertical%1, 6, 13, 16, dst0, stride, row, filter, a, w, dst1, x
     lea            p0q, [dst0q + xq * 2]
     lea            p1q, [dst1q + xq * 2]
     MEANS           %1
-    SQUARES         %1, 0, 0
-    SQUARES         %1, REFERENCE, REFERENCE
-    SQUARES         %1, 0, REFERENCE
+%if %1 == 8
+    FILTER_BOTH      8, 1
+    STORE_SQUARE   p0q, m0, m1
+    STORE_SQUARE   p1q, m2, m3
+    STORE_SQUARE   p0q, m4, m5
+    STORE_SQUARE   p1q, m6, m7
+%else
+    PRODUCTS        %1, 0, 0
+    PRODUCTS        %1, REFERENCE, REFERENCE
+%endif
+    PRODUCTS        %1, 0, REFERENCE
     add             xd, 16
     cmp             xd, wd
     jge .end
@@ -250,77 +269,87 @@ VERTICAL 16
 
 ; ---- rows ----
 
-; Filter two rows: sums of even and odd outputs to m0 and m1, m2 and m3.
+; Filter two rows: sums of 16 even and 16 odd outputs to m0 and m1, m2 and m3, and of the other row to m4
+; and m5, m6 and m7.
 %macro FILTER_ROWS 0
-    xor             nd, nd
-    pxor            m0, m0
-    pxor            m1, m1
-    pxor            m2, m2
-    pxor            m3, m3
+    lea         src2q, [srcq + strideq * 2]
+    xor            nd, nd
+%assign sum_i 0
+%rep 8
+    pxor    m %+ sum_i, m %+ sum_i
+%assign sum_i sum_i + 1
+%endrep
 %%loop:
-    movsxd          oq, dword [filterq + FILTER_OFFSET + nq * 4]
-    lea             oq, [srcq + oq * 2]
-    vpbroadcastd    m6, [filterq + nq * 8]
-    vpbroadcastd    m7, [filterq + nq * 8 + 4]
-    movu            m4, [oq]
-    movu            m5, [oq + strideq * 2]
-    pmaddwd         m8, m4, m6
-    pmaddwd         m4, m7
-    paddd           m0, m8
-    paddd           m1, m4
-    pmaddwd         m8, m5, m6
-    pmaddwd         m5, m7
-    paddd           m2, m8
-    paddd           m3, m5
-    inc             nd
-    cmp             nd, nb_pairsd
+    movsxd         oq, dword [filterq + FILTER_OFFSET + nq * 4]
+    vpbroadcastd  m12, [filterq + nq * 8]
+    vpbroadcastd  m13, [filterq + nq * 8 + 4]
+    FILTER_32    srcq, m0, m1, m2, m3
+    FILTER_32   src2q, m4, m5, m6, m7
+    inc            nd
+    cmp            nd, nb_pairsd
     jl %%loop
-    lea           srcq, [srcq + strideq * 4]
+    lea          srcq, [srcq + strideq * 4]
+%endmacro
+
+%macro FILTER_32 5 ; row, 4 * sum
+    movu           m8, [%1 + oq * 2]
+    movu           m9, [%1 + oq * 2 + mmsize]
+    pmaddwd       m10, m8, m12
+    pmaddwd        m8, m13
+    pmaddwd       m11, m9, m12
+    pmaddwd        m9, m13
+    paddd          %2, m10
+    paddd          %3, m8
+    paddd          %4, m11
+    paddd          %5, m9
 %endmacro
 
 ; Interleave even and odd outputs.
-%macro STORE_OUTPUTS 3 ; pointer, even, odd
-    punpckldq       m4, %2, %3
-    punpckhdq       m5, %2, %3
-    movu          [%1], xm4
-    movu     [%1 + 16], xm5
-    vextracti128 [%1 + 32], m4, 1
-    vextracti128 [%1 + 48], m5, 1
+%macro STORE_OUTPUTS 3 ; address, even, odd
+    punpckldq       m8, %2, %3
+    punpckhdq       m9, %2, %3
+    movu          [%1], xm8
+    movu     [%1 + 16], xm9
+    vextracti128 [%1 + 32], m8, 1
+    vextracti128 [%1 + 48], m9, 1
 %endmacro
 
 ; void vmaf_vif_horizontal(uint32_t *dst, const int16_t *src, ptrdiff_t stride,
 ;                          const VIFFilter *filter, int w)
-cglobal vmaf_vif_horizontal, 5, 10, 12, dst, src, stride, filter, w, n, o, nb_pairs, next_src, p
-    mova            m9, [sign]
-    mova           m10, [low_round]
+cglobal vmaf_vif_horizontal, 5, 11, 15, dst, src, stride, filter, w, n, o, nb_pairs, next_src, p, src2
+    mova           m14, [sign]
     mov      nb_pairsd, [filterq + FILTER_NB_PAIRS]
 .loop:
-    lea      next_srcq, [srcq + 32]
+    lea      next_srcq, [srcq + 64]
     mov             pq, dstq
     FILTER_ROWS
-    pxor            m0, m9
-    pxor            m1, m9
-    pxor            m2, m9
-    pxor            m3, m9
-    STORE_OUTPUTS   pq, m0, m1
+%assign sum_i 0
+%rep 8
+    pxor    m %+ sum_i, m14
+%assign sum_i sum_i + 1
+%endrep
+    STORE_OUTPUTS pq, m0, m1
+    STORE_OUTPUTS pq + 64, m2, m3
     lea             pq, [pq + strideq * 4]
-    STORE_OUTPUTS   pq, m2, m3
+    STORE_OUTPUTS pq, m4, m5
+    STORE_OUTPUTS pq + 64, m6, m7
 %rep 3
     lea             pq, [pq + strideq * 4]
     FILTER_ROWS
-    paddd           m0, m10
-    paddd           m1, m10
-    psrld           m0, 16
-    psrld           m1, 16
-    pxor            m2, m9
-    pxor            m3, m9
-    paddd           m0, m2
-    paddd           m1, m3
-    STORE_OUTPUTS   pq, m0, m1
+    JOIN_HALVES     m0, m4
+    JOIN_HALVES     m1, m5
+    JOIN_HALVES     m2, m6
+    JOIN_HALVES     m3, m7
+    pxor            m0, m14
+    pxor            m1, m14
+    pxor            m2, m14
+    pxor            m3, m14
+    STORE_OUTPUTS pq, m0, m1
+    STORE_OUTPUTS pq + 64, m2, m3
 %endrep
     mov           srcq, next_srcq
-    add           dstq, 64
-    sub             wd, 16
+    add           dstq, 128
+    sub             wd, 32
     jg .loop
     RET
 
