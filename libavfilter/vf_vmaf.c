@@ -361,7 +361,7 @@ static const AVFilterPad vmaf_outputs[] = {
 
 const FFFilter ff_vf_vmaf = {
     .p.name         = "vmaf",
-    .p.description  = NULL_IF_CONFIG_SMALL("Measure VMAF v1 against a reference."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Measure VMAF against a reference."),
     .p.priv_class   = &vmaf_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

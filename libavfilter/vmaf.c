@@ -60,6 +60,16 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
 static_assert(VMAF_MAX_MODELS * (VMAF_NB_VALUES - VIF_SCALES) <= METRIC_MAX, "METRIC_MAX");
 static_assert(VMAF_MAX_MODELS <= METRIC_MAX_SCORES, "METRIC_MAX_SCORES");
 
+/// Return the rank of a value in the JSON log. libvmaf logs scores last, after what needs the next
+/// frame; logs of v1 models alone have each model's score before its values.
+static int json_rank(const VMAFContext *s, enum VMAFValue value)
+{
+    for (int m = 0; m < s->nb_models; m++)
+        if (s->model[m].variant->family == VMAF_V0)
+            return value == VMAF_SCORE ? 2 : value >= VMAF_MOTION2;
+    return 0;
+}
+
 /// Add the values of a model to the log. Values that another model has, too, are added once.
 static int add_metrics(VMAFContext *s, int m)
 {
@@ -86,6 +96,7 @@ static int add_metrics(VMAFContext *s, int m)
         s->name[i]   = name;
         s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value],
                                       .log_name = name, .digits = DIGITS, .pooled = 1,
+                                      .json_rank = json_rank(s, value),
                                       .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }

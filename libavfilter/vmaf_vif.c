@@ -198,7 +198,7 @@ static int vif_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
         for (int i = 0; i < FFMIN(h - y, 2); i++) {
             s->dsp.horizontal(slice->stats, slice->row[i], s->stride, &s->filter[s->scale], w);
             s->dsp.statistics(&slice->sums, slice->stats, s->stride, s->log2_table,
-                              s->dims.gain_limit, w);
+                              &s->dims.gain_limit, w);
         }
         if (s->scale + 1 < VIF_SCALES && y / 2 < s->dims.h[s->scale + 1])
             filter_next(s, slice, y / 2);
@@ -208,8 +208,7 @@ static int vif_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 
 // ---- extractor ----
 
-/// Set up the window of a scale for vectors of 16-bit products: its taps are split where they have more.
-static av_cold void init_filter(VIFFilter *filter, int scale)
+av_cold void ff_vmaf_vif_filter_init(VIFFilter *filter, int scale)
 {
     const int radius = VIF_RADIUS(scale), centre = taps[scale][0], is_split = centre > INT16_MAX;
 
@@ -242,7 +241,7 @@ av_cold int ff_vmaf_vif_init(VIFContext *s, const VIFDims *dims, int depth, int 
     // rows do not share sets of a cache
     s->stride = FFALIGN(dims->w[0] + 2 * VMAF_PAD / 2, 32) + 16;
     for (int i = 0; i < VIF_SCALES; i++) {
-        init_filter(&s->filter[i], i);
+        ff_vmaf_vif_filter_init(&s->filter[i], i);
         s->image_stride[i] = FFALIGN(dims->w[i] + VMAF_PAD / 2, 16);
         for (int p = 0; p < PAIR_NB && i; p++)
             s->image[i][p] = vmaf_buffer_alloc(b, dims->h[i] * s->image_stride[i], sizeof(uint16_t));

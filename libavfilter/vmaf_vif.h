@@ -60,6 +60,9 @@ typedef struct VIFFilter {
     int32_t nb_pairs;
 } VIFFilter;
 
+/// Set up the window of a scale. A tap of more than 15 bits is split.
+void ff_vmaf_vif_filter_init(VIFFilter *filter, int scale);
+
 /// Vertically filtered rows, less 2^15. Mean squares are split into halves of 16 bits.
 enum VIFRow {
     VIF_MEAN,                                   ///< those of a pair
@@ -82,9 +85,9 @@ typedef struct VIFDSPContext {
     /// Filter rows of enum VIFRow to VIF_STATS_ROWS of 32 bits.
     void (*horizontal)(uint32_t *dst, const int16_t *src, ptrdiff_t stride,
                        const VIFFilter *filter, int w);
-    /// Add the pixels of a row to the sums of its scale.
-    void (*statistics)(VIFScaleSums *sums, const uint32_t *src, ptrdiff_t stride,
-                       const uint16_t *log2_table, double gain_limit, int w);
+    /// Add the pixels of a row to the sums of its scale. May overwrite elements behind the row.
+    void (*statistics)(VIFScaleSums *sums, uint32_t *src, ptrdiff_t stride,
+                       const uint16_t *log2_table, const double *gain_limit, int w);
     /// Filter a row of a picture of the next scale: its columns, then its row at even samples.
     void (*next_vertical[2])(uint16_t *dst, const uint8_t *const *row, const uint16_t *taps,
                              int radius, int depth, int w);
