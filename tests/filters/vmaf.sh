@@ -204,7 +204,7 @@ vmaf_v0_sizes(){
     for size in 33x33 35x47 64x33 167x231 577x323; do
         for change in null negate avgblur=1 lutyuv=y=128 lutyuv=y=val/8+99; do
             echo "${size} ${change}"
-            ffmpeg -lavfi "color=gray:s=${size}:r=25:d=0.08,format=yuv444p,${texture},split[a][r];[a]${change}[m];[m][r]vmaf=model=version=vmaf_v0.6.1|version=vmaf_v0.6.1neg\\\\:name=neg:f=-" ${to_null} |
+            ffmpeg ${gpu} -lavfi "color=gray:s=${size}:r=25:d=0.08,format=yuv444p,${texture},split[a][b];[a]${change}${up}[m];[b]null${up}[r];[m][r]${vmaf}=model=version=vmaf_v0.6.1|version=vmaf_v0.6.1neg\\\\:name=neg:f=-" ${to_null} |
                 grep -o 'score:[^ ]*\|adm2:[^ ]*\|vif_scale.:[^ ]*\|neg:[^ ]*' | xargs
         done
     done
