@@ -80,8 +80,8 @@ typedef struct ADMDSPContext {
     void (*dwt_horizontal[2])(int32_t *low, int32_t *high, const void *src, int shift, int w);
     /// Set dst to -1 where adm_within_1deg(), else to 0.
     void (*angle_flag)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
-    /// Decouple coefficients to the rows of enum ADMRow, stride elements apart. The assembly needs a gain
-    /// with a factor.
+    /// Decouple coefficients to the rows of enum ADMRow, stride elements apart. The assembly needs a
+    /// gain with a factor.
     void (*decouple[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
                         const int32_t *angle_flag, const ADMScale *scale, int w);
     /// Compute masking thresholds from three rows each of ADM_CM_ROW: sums over 3x3 and the excess.

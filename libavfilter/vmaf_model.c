@@ -44,7 +44,7 @@
 /// Support vector regression. The score and its features are scaled: slope * x + intercept.
 typedef struct VMAFSVR {
     double gamma, rho;
-    double slope[1 + MAX_FEATURES], intercept[1 + MAX_FEATURES];        ///< the score's, then the features'
+    double slope[1 + MAX_FEATURES], intercept[1 + MAX_FEATURES];    ///< for the score, then the features
     enum VMAFValue feature[MAX_FEATURES];
     int nb_features;
     const double *support_vector;       ///< each a coefficient and the scaled features
@@ -83,14 +83,14 @@ static const VMAFSVR svr_v1 = {
     SUPPORT_VECTORS(support_vector_v1),
 };
 
-#define V0_PHONE { 1.70674692, 1.72643844, -0.00705305 }
+#define V0_PHONE     { 1.70674692, 1.72643844, -0.00705305 }
+#define NO_TRANSFORM { 0, 1, 0 }
 
 static const VMAFVariant variants[] = {
-    { "vmaf_v0.6.1",       VMAF_V0, &svr_v0,    VMAF_ADM_WATSON, 100, .transform = V0_PHONE, .max = 100 },
-    { "vmaf_v0.6.1neg",    VMAF_V0, &svr_v0,    VMAF_ADM_WATSON, 1,   .transform = V0_PHONE, .max = 100 },
-    // these two have no transform
-    { "vmaf_4k_v0.6.1",    VMAF_V0, &svr_v0_4k, VMAF_ADM_WATSON, 100, .transform = { 0, 1, 0 }, .max = 100 },
-    { "vmaf_4k_v0.6.1neg", VMAF_V0, &svr_v0_4k, VMAF_ADM_WATSON, 1,   .transform = { 0, 1, 0 }, .max = 100 },
+    { "vmaf_v0.6.1",       VMAF_V0, &svr_v0,    VMAF_ADM_WATSON, 100, 0, NULL, V0_PHONE, 100 },
+    { "vmaf_v0.6.1neg",    VMAF_V0, &svr_v0,    VMAF_ADM_WATSON, 1,   0, NULL, V0_PHONE, 100 },
+    { "vmaf_4k_v0.6.1",    VMAF_V0, &svr_v0_4k, VMAF_ADM_WATSON, 100, 0, NULL, NO_TRANSFORM, 100 },
+    { "vmaf_4k_v0.6.1neg", VMAF_V0, &svr_v0_4k, VMAF_ADM_WATSON, 1,   0, NULL, NO_TRANSFORM, 100 },
     { V1 "3d0h",      VMAF_V1, &svr_v1, VMAF_ADM_3240,    1, VMAF_PRESCALE_1,  "",
       { 5.30624188, 0.980791305, -0.000490758318 }, 100 },
     { V1 "5d0h",      VMAF_V1, &svr_v1, VMAF_ADM_1080_5H, 1, VMAF_PRESCALE_06, "_nvd_5",

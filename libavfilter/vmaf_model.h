@@ -61,7 +61,7 @@ typedef struct VMAFVariant {
     enum VMAFFamily family;
     const struct VMAFSVR *svr;
     enum VMAFADM adm;
-    double gain_limit;          ///< of ADM and VIF
+    double gain_limit;          ///< default limit of the gain in ADM and VIF
     enum VMAFPrescale prescale;
     const char *viewing;        ///< part of the names of ADM's values
     double transform[3], max;   ///< polynomial and maximum of the score

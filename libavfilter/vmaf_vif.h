@@ -19,7 +19,8 @@
 
 /**
  * @file
- * Visual information fidelity (VIF) as libvmaf computes it in integers: extractor on the CPU and features.
+ * Visual information fidelity (VIF) as libvmaf computes it in integers: extractor on the CPU and
+ * features.
  */
 
 #ifndef AVFILTER_VMAF_VIF_H
@@ -51,8 +52,8 @@ void ff_vmaf_vif_features(double vif[VIF_SCALES], const VIFSums *sums);
 #define VIF_MAX_PAIRS (VIF_RADIUS(0) + 1)
 
 /**
- * Window of a scale for two neighbouring rows or columns, as pairs of samples that both use. A pair begins
- * at an offset from the first of the two.
+ * Window of a scale for two neighbouring rows or columns, as pairs of samples that both use. A pair
+ * begins at an offset from the first of the two.
  */
 typedef struct VIFFilter {
     int16_t tap[VIF_MAX_PAIRS][2][2];   ///< [pair][output][sample]
@@ -65,7 +66,7 @@ void ff_vmaf_vif_filter_init(VIFFilter *filter, int scale);
 
 /// Vertically filtered rows, less 2^15. Mean squares are split into halves of 16 bits.
 enum VIFRow {
-    VIF_MEAN,                                   ///< those of a pair
+    VIF_MEAN,                                   ///< means of both pictures
     VIF_SQUARE  = VIF_MEAN + PAIR_NB,           ///< lower and upper halves of both squares
     VIF_PRODUCT = VIF_SQUARE + 2 * PAIR_NB,     ///< halves of the product
     VIF_ROWS    = VIF_PRODUCT + 2
@@ -74,8 +75,8 @@ enum VIFRow {
 /// Horizontally filtered rows, of 32 bits.
 #define VIF_STATS_ROWS (2 * PAIR_NB + 1)        ///< means, squares and the product
 
-/// Row functions, of w pixels. Buffers may be read and written VMAF_PAD bytes before and after; rows of
-/// frames may not.
+/// Row functions, of w pixels. Buffers may be read and written VMAF_PAD bytes before and after; rows
+/// of frames may not.
 typedef struct VIFDSPContext {
     /// Filter the columns of both pictures, to rows of enum VIFRow of two rows of the picture. row[2 i] and
     /// row[2 i + 1] are pair i of the filter. Samples of more than 8 bits are shifted up to 16.
@@ -113,7 +114,7 @@ typedef struct VIFContext {
     VIFDims dims;
     VIFDSPContext dsp;
     VIFFilter filter[VIF_SCALES];
-    uint16_t *log2_table;       ///< of libvmaf, from 2^15 on
+    uint16_t *log2_table;       ///< libvmaf's log2_table from 2^15 on
     ptrdiff_t stride;           ///< elements of a row of enum VIFRow and of the statistics
     ptrdiff_t image_stride[VIF_SCALES];
     uint16_t *image[VIF_SCALES][PAIR_NB];       ///< pictures of a scale, but the first

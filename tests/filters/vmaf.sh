@@ -198,13 +198,15 @@ gray12
 END
 }
 
-# Sides that are odd at every scale, and pictures without any structure in one of both.
+# Sides that are odd at every scale, and pictures of which one has no structure.
 vmaf_v0_sizes(){
     texture="geq=lum='mod(X*X+7*Y*Y+31*N\,251)':cb=128:cr=128"
     for size in 33x33 35x47 64x33 167x231 577x323; do
-        for change in null negate avgblur=1 lutyuv=y=128 lutyuv=y=val/8+99; do
+        for change in null negate avgblur=1 lutyuv=y=128 lutyuv=y=val/8+99 reference:lutyuv=y=128; do
+            order="[m][r]"
+            test ${change} = ${change#reference:} || order="[r][m]"
             echo "${size} ${change}"
-            ffmpeg ${gpu} -lavfi "color=gray:s=${size}:r=25:d=0.08,format=yuv444p,${texture},split[a][b];[a]${change}${up}[m];[b]null${up}[r];[m][r]${vmaf}=model=version=vmaf_v0.6.1|version=vmaf_v0.6.1neg\\\\:name=neg:f=-" ${to_null} |
+            ffmpeg ${gpu} -lavfi "color=gray:s=${size}:r=25:d=0.08,format=yuv444p,${texture},split[a][b];[a]${change#reference:}${up}[m];[b]null${up}[r];${order}${vmaf}=model=version=vmaf_v0.6.1|version=vmaf_v0.6.1neg\\\\:name=neg:f=-" ${to_null} |
                 grep -o 'score:[^ ]*\|adm2:[^ ]*\|vif_scale.:[^ ]*\|neg:[^ ]*' | xargs
         done
     done
