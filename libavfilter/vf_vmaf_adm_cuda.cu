@@ -18,7 +18,7 @@
 
 /**
  * @file
- * ADM of VMAF v1 for a batch of pairs.
+ * ADM of VMAF for a batch of pairs.
  */
 
 #include "vf_vmaf_cuda.cuh"
@@ -133,12 +133,13 @@ static DEVICE_INLINE bool fast_within_1deg(float product, float reference, float
 }
 
 /// Compute the coefficients at column x and row y of a tile with its halo, mirrored outside of the
-/// picture.
-template<bool FIRST>
+/// picture. HAS_GAIN is for other limits of the gain than 1.
+template<bool FIRST, bool HAS_GAIN>
 static DEVICE_INLINE void decouple(ADMCoefficient &dst, ADMShared &s, const ADMScale &adm,
                                    int x, int y, int left, int top)
 {
     typedef typename ADMSum<FIRST>::type S;
+    const ADMGain gain = HAS_GAIN ? adm.gain : ADMGain{ 1, UINT32_MAX, 1 };
     int c[PAIR_NB][ADM_BANDS], cm[ADM_PARTS] = { 0, 0 }, column = x, row = y;
     bool within_1deg;
 
@@ -161,7 +162,7 @@ static DEVICE_INLINE void decouple(ADMCoefficient &dst, ADMShared &s, const ADMS
     UNROLL
     for (int band = 0; band < ADM_BANDS; band++) {
         const int r = c[PAIR_REFERENCE][band], e = c[PAIR_MAIN][band];
-        const int restored = adm_decouple(FIRST, r, e, within_1deg);
+        const int restored = adm_decouple(FIRST, r, e, within_1deg, gain);
         const int of[ADM_PARTS] = { restored, e - restored };
 
         dst.reference[band] = r;
@@ -223,7 +224,7 @@ static DEVICE_INLINE void store_band_a(const ADMShared &s, const ADMCUDAParams &
  * Transform a scale and sum the cubes of its coefficients. A thread block processes ADM_TILES tiles
  * from left to right, in which a warp has a row and sums it.
  */
-template<bool FIRST>
+template<bool FIRST, bool HAS_GAIN>
 static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
 {
     __shared__ ADMShared s;
@@ -252,10 +253,10 @@ static DEVICE_INLINE void adm_transform(const ADMCUDAParams &p)
             if (tid < 2 * HALO_W + 2 * ADM_TILE_H) {
                 const int i = tid - 2 * HALO_W;
 
-                decouple<FIRST>(c, s, adm, i < 0 ? tid % HALO_W : i % 2 * (HALO_W - 1),
+                decouple<FIRST, HAS_GAIN>(c, s, adm, i < 0 ? tid % HALO_W : i % 2 * (HALO_W - 1),
                                 i < 0 ? tid / HALO_W * (HALO_H - 1) : i / 2 + 1, left, top);
             }
-            decouple<FIRST>(c, s, adm, x, y, left, top);
+            decouple<FIRST, HAS_GAIN>(c, s, adm, x, y, left, top);
             __syncthreads();
             if (column >= adm.left && column < adm.right && row >= adm.top && row < adm.bottom)
                 minkowski_sum<FIRST>(sum, s, c, adm, x, y);
@@ -293,8 +294,10 @@ static DEVICE_INLINE void adm_finish(const ADMCUDAParams &p)
 
 extern "C" {
 
-KERNEL(vmaf_adm_first, ADMCUDAParams, IS_CHOSEN, adm_transform<true>, ADM_THREADS)
-KERNEL(vmaf_adm_next, ADMCUDAParams, IS_CHOSEN, adm_transform<false>, ADM_THREADS, 2)
+KERNEL(vmaf_adm_first, ADMCUDAParams, IS_CHOSEN, (adm_transform<true, false>), ADM_THREADS)
+KERNEL(vmaf_adm_next, ADMCUDAParams, IS_CHOSEN, (adm_transform<false, false>), ADM_THREADS, 2)
+KERNEL(vmaf_adm_first_gain, ADMCUDAParams, IS_CHOSEN, (adm_transform<true, true>), ADM_THREADS)
+KERNEL(vmaf_adm_next_gain, ADMCUDAParams, IS_CHOSEN, (adm_transform<false, true>), ADM_THREADS, 2)
 KERNEL(vmaf_adm_finish, ADMCUDAParams, IS_CHOSEN, adm_finish, ADM_FINISH_THREADS)
 
 }

@@ -18,7 +18,7 @@
 
 /**
  * @file
- * VMAF v1 of CUDA frames
+ * VMAF of CUDA frames
  *
  * The twin of vf_vmaf.c, with the same digits. Kernels sum integers and compute the statistics of
  * chroma; vmaf.c computes features and scores from these. The filter does not wait for results:
@@ -44,6 +44,7 @@
 #include "vf_vmaf_cuda.h"
 #include "vf_vmaf_motion_cuda.h"
 #include "vf_vmaf_speed_cuda.h"
+#include "vf_vmaf_vif_cuda.h"
 #include "vmaf.h"
 
 /// Device memory that a batch of more than one pair may take, in bytes.
@@ -51,12 +52,13 @@
 
 /// Results of a pair. They are followed by SpEED's statistics of each prescaled size of chroma.
 typedef struct Result {
-    ADMSums adm[VMAF_NB_CSF];
+    ADMSums adm[VMAF_MAX_MODELS];
     uint64_t sad[VMAF_NB_WINDOWS];
+    VIFSums vif[VMAF_MAX_MODELS];
     double cambi[VMAF_MAX_MODELS][CAMBI_SCALES];   ///< means of the largest c-values
 } Result;
 
-/// Lookup tables of CAMBI for each model, and of SpEED for each prescaled size of chroma.
+/// Lookup tables of CAMBI for each model, of SpEED for each prescaled size of chroma, and of VIF.
 typedef struct Tables {
     struct {
         float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
@@ -65,6 +67,7 @@ typedef struct Tables {
     struct {
         SpeedPosition src_x[LUMA_MAX_SIZE], src_y[LUMA_MAX_SIZE];
     } speed[VMAF_NB_PRESCALES];
+    uint32_t log2[VIF_LOG2_WORDS];
 } Tables;
 
 typedef struct VMAFCUDAContext {
@@ -73,18 +76,21 @@ typedef struct VMAFCUDAContext {
 
     CUDAQueueFilter filter;         ///< with the size of results of these pictures
     struct {
-        CUfunction adm_first, adm_next, adm_finish;
+        CUfunction adm_first, adm_next, adm_first_gain, adm_next_gain, adm_finish;
         CUfunction motion;
         CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
         CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
+        CUfunction vif_first_8, vif_first_12, vif_next[VIF_SCALES - 1];
     } kernel;
-    CUdeviceptr images, cambi_memory, tables;
+    int has_modules;
+    CUdeviceptr images, vif_images, cambi_memory, tables;
     size_t speed_at[VMAF_NB_PRESCALES];     ///< offset in the results
     int has_pairs;
     ADMCUDAParams adm;
     MotionCUDAParams motion;
     CAMBICUDAParams cambi;
     SpeedCUDAParams speed;
+    VIFCUDAParams vif;
 } VMAFCUDAContext;
 
 #define OFFSET(x) offsetof(VMAFCUDAContext, x)
@@ -104,16 +110,21 @@ CUDA_QUEUE_PTX(vf_vmaf_adm_cuda);
 CUDA_QUEUE_PTX(vf_vmaf_cambi_cuda);
 CUDA_QUEUE_PTX(vf_vmaf_motion_cuda);
 CUDA_QUEUE_PTX(vf_vmaf_speed_cuda);
+CUDA_QUEUE_PTX(vf_vmaf_vif_cuda);
 CUDA_QUEUE_CHECK_PARAMS(ADMCUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(MotionCUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(CAMBICUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(SpeedCUDAParams);
+CUDA_QUEUE_CHECK_PARAMS(VIFCUDAParams);
+static_assert(sizeof(VIFScaleSums) == VIF_NB_SUMS * sizeof(uint64_t), "VIF_NB_SUMS");
 
 // ---- kernels ----
 
 static const CUDAQueueKernel adm_kernels[] = {
     { "vmaf_adm_first",        OFFSET(kernel.adm_first)         },
     { "vmaf_adm_next",         OFFSET(kernel.adm_next)          },
+    { "vmaf_adm_first_gain",   OFFSET(kernel.adm_first_gain)    },
+    { "vmaf_adm_next_gain",    OFFSET(kernel.adm_next_gain)     },
     { "vmaf_adm_finish",       OFFSET(kernel.adm_finish)        },
     { NULL }
 };
@@ -140,19 +151,34 @@ static const CUDAQueueKernel speed_kernels[] = {
     { NULL }
 };
 
-/// Load the kernels of the other features; the queue has loaded those of ADM.
+static const CUDAQueueKernel vif_kernels[] = {
+    { "vmaf_vif_first_8",      OFFSET(kernel.vif_first_8)       },
+    { "vmaf_vif_first_12",     OFFSET(kernel.vif_first_12)      },
+    { "vmaf_vif_scale1",       OFFSET(kernel.vif_next[0])       },
+    { "vmaf_vif_scale2",       OFFSET(kernel.vif_next[1])       },
+    { "vmaf_vif_scale3",       OFFSET(kernel.vif_next[2])       },
+    { NULL }
+};
+
+/// Load the kernels of the features that are measured; the queue has loaded those of ADM.
 static int load_modules(AVFilterContext *ctx)
 {
-    const VMAFCUDAContext *s = ctx->priv;
-    const CUDAQueueModule modules[] = {
-        CUDA_QUEUE_MODULE(vf_vmaf_cambi_cuda, cambi_kernels),
-        CUDA_QUEUE_MODULE(vf_vmaf_motion_cuda, motion_kernels),
-        CUDA_QUEUE_MODULE(vf_vmaf_speed_cuda, speed_kernels),
+    VMAFCUDAContext *s = ctx->priv;
+    const CUDAQueueModule modules[VMAF_NB_FEATURES] = {
+        [VMAF_FEATURE_CAMBI]  = CUDA_QUEUE_MODULE(vf_vmaf_cambi_cuda, cambi_kernels),
+        [VMAF_FEATURE_MOTION] = CUDA_QUEUE_MODULE(vf_vmaf_motion_cuda, motion_kernels),
+        [VMAF_FEATURE_SPEED]  = CUDA_QUEUE_MODULE(vf_vmaf_speed_cuda, speed_kernels),
+        [VMAF_FEATURE_VIF]    = CUDA_QUEUE_MODULE(vf_vmaf_vif_cuda, vif_kernels),
     };
-    int ret = 0;
+    int is_loaded[VMAF_NB_FEATURES] = { [VMAF_FEATURE_ADM] = 1 }, ret = 0;
 
-    for (int i = 0; i < FF_ARRAY_ELEMS(modules) && !s->kernel.speed_measure && ret >= 0; i++)
-        ret = ff_cuda_queue_load(ctx, &modules[i]);
+    for (int i = 0; i < s->common.nb_passes && !s->has_modules && ret >= 0; i++) {
+        const enum VMAFFeature feature = s->common.pass[i].feature;
+
+        if (!is_loaded[feature]++)
+            ret = ff_cuda_queue_load(ctx, &modules[feature]);
+    }
+    s->has_modules = ret >= 0;
     return ret;
 }
 
@@ -184,27 +210,29 @@ static size_t image_size(const ADMScale *adm)
     return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
 }
 
-static int launch_adm(AVFilterContext *ctx, int csf)
+static int launch_adm(AVFilterContext *ctx, int instance)
 {
     VMAFCUDAContext *s = ctx->priv;
     ADMCUDAParams *p   = &s->adm;
+    const int has_gain = s->common.adm[instance]->gain.factor != 1;
+    const CUfunction kernel[] = { has_gain ? s->kernel.adm_first_gain : s->kernel.adm_first,
+                                  has_gain ? s->kernel.adm_next_gain  : s->kernel.adm_next };
 
     p->pair = s->pair.queue.batch_args;
     p->next = s->images;
     for (int i = 0; i < ADM_SCALES; i++) {
         int ret;
 
-        p->adm   = s->common.adm[csf][i];
+        p->adm   = s->common.adm[instance][i];
         p->image = p->next;
         p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
         memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
-        ret = launch_kernel(ctx, i ? s->kernel.adm_next : s->kernel.adm_first,
-                            DIV_UP(p->adm.w, ADM_TILE_W * ADM_TILES(i)) *
-                            DIV_UP(p->adm.h, ADM_TILE_H), ADM_THREADS, p);
+        ret = launch_kernel(ctx, kernel[i > 0], DIV_UP(p->adm.w, ADM_TILE_W * ADM_TILES(i)) *
+                                                DIV_UP(p->adm.h, ADM_TILE_H), ADM_THREADS, p);
         if (ret < 0)
             return ret;
     }
-    p->result_at = offsetof(Result, adm[csf]);
+    p->result_at = offsetof(Result, adm[instance]);
     return launch_kernel(ctx, s->kernel.adm_finish, ADM_SCALES * ADM_SUMS * ADM_BANDS,
                          ADM_FINISH_THREADS, p);
 }
@@ -305,6 +333,38 @@ static int launch_speed(AVFilterContext *ctx, int prescale)
                          SPEED_PLANES * DIV_UP(p->dims.nb_blocks, 32), 32, p);
 }
 
+/// Bytes of the pictures of a scale of VIF, for a pair.
+static size_t vif_image_size(const VIFDims *dims, int scale)
+{
+    return sizeof(uint16_t) * PAIR_NB * dims->w[scale] * dims->h[scale];
+}
+
+static int launch_vif(AVFilterContext *ctx, int instance)
+{
+    VMAFCUDAContext *s  = ctx->priv;
+    const VIFDims *dims = &s->common.vif[instance];
+    VIFCUDAParams *p    = &s->vif;
+    int ret = 0;
+
+    p->pair       = s->pair.queue.batch_args;
+    p->next       = s->vif_images;
+    p->log2_table = s->tables + offsetof(Tables, log2);
+    p->gain_limit = dims->gain_limit;
+    p->use_double = s->pair.queue.has_fast_double || p->gain_limit != (int)p->gain_limit;
+    for (int i = 0; i < VIF_SCALES && ret >= 0; i++) {
+        p->width     = dims->w[i];
+        p->height    = dims->h[i];
+        p->image     = p->next;
+        p->next     += i ? s->pair.queue.max_batch * vif_image_size(dims, i) : 0;
+        p->result_at = offsetof(Result, vif[instance].scale[i]);
+        ret = launch_kernel(ctx, i            ? s->kernel.vif_next[i - 1] :
+                                 p->depth > 8 ? s->kernel.vif_first_12 : s->kernel.vif_first_8,
+                            DIV_UP(p->width, VIF_STRIP_W) * DIV_UP(p->height, VIF_STRIP_H(i)),
+                            VIF_THREADS, p);
+    }
+    return ret;
+}
+
 /// Enqueue the kernels of the batch. SpEED has few threads, which take long, and CAMBI many
 /// launches: both run beside ADM.
 static int launch(AVFilterContext *ctx)
@@ -317,6 +377,7 @@ static int launch(AVFilterContext *ctx)
         [VMAF_FEATURE_CAMBI]  = { 2, launch_cambi  },
         [VMAF_FEATURE_ADM]    = { 3, launch_adm    },
         [VMAF_FEATURE_MOTION] = { 3, launch_motion },
+        [VMAF_FEATURE_VIF]    = { 4, launch_vif    },
     };
     const VMAFCUDAContext *s = ctx->priv;
     const VMAFContext *c = &s->common;
@@ -347,7 +408,7 @@ static int set_size(AVFilterContext *ctx, int width, int height)
         return ret;
     s->motion.width  = width;
     s->motion.height = height;
-    s->adm.depth = s->motion.depth = s->speed.depth = c->depth;
+    s->adm.depth = s->motion.depth = s->speed.depth = s->vif.depth = c->depth;
     for (const VMAFPass *pass = c->pass; pass < c->pass + c->nb_passes; pass++)
         if (pass->feature == VMAF_FEATURE_SPEED) {
             s->speed_at[pass->instance] = size;
@@ -388,6 +449,8 @@ static int upload_tables(AVFilterContext *ctx)
         } else if (pass->feature == VMAF_FEATURE_SPEED) {
             ff_vmaf_speed_positions(t->speed[i].src_x, c->speed[i].chroma_w, c->speed[i].w);
             ff_vmaf_speed_positions(t->speed[i].src_y, c->speed[i].chroma_h, c->speed[i].h);
+        } else if (pass->feature == VMAF_FEATURE_VIF) {
+            ff_vmaf_vif_log2_init(t->log2);
         }
     }
     ret = ff_cuda_queue_upload(ctx, s->tables, t, sizeof(*t));
@@ -401,7 +464,7 @@ static int setup(AVFilterContext *ctx)
     VMAFCUDAContext *s = ctx->priv;
     VMAFContext *c     = &s->common;
     CUDAQueue *q       = &s->pair.queue;
-    size_t images = 0, cambi = 0, grids = 0, rows;
+    size_t images = 0, vif_images = 0, cambi = 0, grids = 0, rows;
     int ret = load_modules(ctx);
 
     if (ret < 0)
@@ -419,12 +482,19 @@ static int setup(AVFilterContext *ctx)
         } else if (pass->feature == VMAF_FEATURE_SPEED) {
             grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
                                  c->speed[i].grid_w * c->speed[i].grid_h);
+        } else if (pass->feature == VMAF_FEATURE_VIF) {
+            vif_images = 0;
+            for (int scale = 1; scale < VIF_SCALES; scale++)
+                vif_images += vif_image_size(&c->vif[i], scale);
         }
     }
     // while one batch is measured, another one comes
-    q->max_batch = av_clip(MAX_MEMORY / (images + rows + cambi), 1, (q->size + 1) / 2);
+    q->max_batch = av_clip(MAX_MEMORY / (images + vif_images + rows + cambi), 1, (q->size + 1) / 2);
     if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->adm.rows, q->max_batch * rows)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->vif_images, q->max_batch * vif_images)) < 0 ||
+        (ret = ff_cuda_queue_alloc(ctx, &s->vif.state,
+                                   q->max_batch * sizeof(VIFCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->motion.state,
                                    q->max_batch * sizeof(MotionCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
@@ -518,8 +588,10 @@ static int report(AVFilterContext *ctx, AVFrame *frame, const void *results)
                                 (const float *)((const uint8_t *)results + s->speed_at[i]),
                                 sums.speed[i]);
     }
-    if (chosen)
+    if (chosen) {
         memcpy(sums.adm, result->adm, sizeof(sums.adm));
+        memcpy(sums.vif, result->vif, sizeof(sums.vif));
+    }
     if (!(held = av_frame_clone(frame)))
         return AVERROR(ENOMEM);
     ff_vmaf_add(c, held, chosen ? &sums : NULL, result ? result->sad : NULL);
@@ -570,7 +642,7 @@ static av_cold void uninit(AVFilterContext *ctx)
 const FFFilter ff_vf_vmaf_cuda = {
     .p.name         = "vmaf_cuda",
     .p.description  =
-        NULL_IF_CONFIG_SMALL("Measure VMAF v1 of CUDA frames against a reference."),
+        NULL_IF_CONFIG_SMALL("Measure VMAF of CUDA frames against a reference."),
     .p.priv_class   = &vmaf_cuda_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

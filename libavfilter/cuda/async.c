@@ -73,6 +73,8 @@ int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size)
     CUDAQueue *q = ctx->priv;
     int i, ret;
 
+    if (!size)
+        return 0;
     for (i = 0; q->memory[i] && q->memory[i] != memory; i++)
         av_assert0(i + 1 < CUDA_QUEUE_MAX_MEMORY);
     q->memory[i] = memory;
@@ -235,12 +237,16 @@ static int check_device(AVFilterContext *ctx)
 {
     CUDAQueue *q = ctx->priv;
     CUdevice device;
-    int major, ret;
+    int major, minor, ret;
 
     if ((ret = CHECK_CU(q->cu->cuCtxGetDevice(&device))) < 0 ||
         (ret = CHECK_CU(q->cu->cuDeviceGetAttribute(&major,
-                        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device))) < 0)
+                        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device))) < 0 ||
+        (ret = CHECK_CU(q->cu->cuDeviceGetAttribute(&minor,
+                        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device))) < 0)
         return ret;
+    // P100, V100, A100, H100, B200
+    q->has_fast_double = major >= 6 && major <= 10 && !minor;
     if (major < MIN_COMPUTE_CAPABILITY) {
         av_log(ctx, AV_LOG_ERROR, "The GPU has compute capability %d, but %d.0 (Maxwell) "
                "is needed; use the filter's CPU form.\n", major, MIN_COMPUTE_CAPABILITY);

@@ -58,10 +58,10 @@
 
 #include "shared.h"
 
-#define CUDA_QUEUE_MAX_MEMORY 10
+#define CUDA_QUEUE_MAX_MEMORY 12
 #define CUDA_QUEUE_MAX_OTHERS 2     ///< more frames that kernels read
-#define CUDA_QUEUE_MAX_MODULES 4
-#define CUDA_QUEUE_MAX_BRANCHES 3
+#define CUDA_QUEUE_MAX_MODULES 5
+#define CUDA_QUEUE_MAX_BRANCHES 4
 
 /// A kernel of a module, and where in the filter's context its address goes.
 typedef struct CUDAQueueKernel {
@@ -152,6 +152,7 @@ typedef struct CUDAQueue {
     AVCUDADeviceContext *hwctx;
     CudaFunctions *cu;
     int nb_multiprocessors;
+    int has_fast_double;        ///< whether double is half as fast as float, and not 1/32 or less
     int nb_batch;               ///< frames added since the last launch
     CUdeviceptr batch_args;     ///< [nb_batch][args_size], for launch()
     uint64_t n;                 ///< number of the frame that is added or reported, from 0
@@ -206,7 +207,8 @@ int ff_cuda_queue_enter(AVFilterContext *ctx);
 /// Pop the CUDA context after a successful ff_cuda_queue_enter().
 void ff_cuda_queue_leave(AVFilterContext *ctx);
 
-/// Allocate zeroed device memory, after freeing *memory; the queue frees it at the end.
+/// Allocate zeroed device memory, after freeing *memory; the queue frees it at the end. Nothing is done if
+/// size is 0.
 int ff_cuda_queue_alloc(AVFilterContext *ctx, CUdeviceptr *memory, size_t size);
 
 /// Copy to the device, after what is enqueued, and wait until src may be freed.

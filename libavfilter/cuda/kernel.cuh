@@ -66,6 +66,14 @@ static DEVICE_INLINE type name params           \
     return ret;                                 \
 }
 
+/// Return a value that is computed at this place. Compilers move what only a later branch uses to that
+/// branch, and everything that it depends on stays in registers until then.
+INSTRUCTION(unsigned, compute_here, (unsigned x), asm volatile("mov.b32 %0, %1;" : "=r"(ret) : "r"(x)))
+
+/// Return a + b, rounded towards zero.
+INSTRUCTION(double, add_rz, (double a, double b),
+            asm("add.rz.f64 %0, %1, %2;" : "=d"(ret) : "d"(a), "d"(b)))
+
 /// Return the correctly rounded square root.
 INSTRUCTION(float, exact_sqrt,  (float x), asm("sqrt.rn.f32 %0, %1;" : "=f"(ret) : "f"(x)))
 

@@ -137,9 +137,19 @@ static inline uint64_t warp_sum(uint64_t value) { return sum_of_lanes(value, WAR
 static inline unsigned warp_scan(unsigned value, int lane) { return sum_of_lanes(value, lane + 1); }
 
 static inline float fused_add(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float guess_rcp(float x) { return 1 / x; }
 static inline float approx_sqrt(float x) { return sqrtf(x); }
 static inline float approx_exp2(float x) { return exp2f(x); }
 static inline float approx_log2(float x) { return log2f(x); }
+
+static inline unsigned compute_here(unsigned x) { return x; }
+
+static inline double add_rz(double a, double b)
+{
+    const double sum = a + b, of_b = sum - a, error = (a - (sum - of_b)) + (b - of_b);
+
+    return sum > 0 && error < 0 || sum < 0 && error > 0 ? nextafter(sum, 0) : sum;
+}
 
 static inline unsigned atomic_add(unsigned *dst, unsigned value)
 {

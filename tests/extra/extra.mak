@@ -7,7 +7,7 @@
 # The stand-in, and the kernels compiled for the CPU. They count through arrays of arrays as if
 # these were one.
 STAND_IN = tests/extra/libcuda.so.1
-ON_CPU   = $(foreach F,bliinds blocksmooth mad mad_chirp mad_large ssim vmaf_adm vmaf_cambi vmaf_motion vmaf_speed,tests/extra/vf_$(F)_cuda.o)
+ON_CPU   = $(foreach F,bliinds blocksmooth mad mad_chirp mad_large ssim vmaf_adm vmaf_cambi vmaf_motion vmaf_speed vmaf_vif,tests/extra/vf_$(F)_cuda.o)
 $(ON_CPU) $(addprefix tests/extra/,cuda_on_cpu.o fft_cuda.o): \
     CXXFLAGS += -O2 -fPIC -ffp-contract=off -fno-strict-aliasing -fno-aggressive-loop-optimizations
 $(ON_CPU): CXXFLAGS += $(filter -I%,$(CFLAGS)) -I$(SRC_PATH)/libavfilter -include $(SRC_PATH)/tests/extra/cuda_on_cpu.h -x c++

@@ -5,7 +5,7 @@ CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
 CUDA_TESTS_mad         = errors flat formats instances maps queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
-CUDA_TESTS_vmaf        = errors formats instances memory queue tiles
+CUDA_TESTS_vmaf        = errors formats instances integers memory models queue tiles
 
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3

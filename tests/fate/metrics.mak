@@ -49,7 +49,7 @@ endef
 
 # Kernels by each compiler, which are in the test's name with those: $(call PTX_TESTS,filter).
 KERNELS_OF_mad  = mad mad_chirp mad_large
-KERNELS_OF_vmaf = $(addprefix vmaf_,adm cambi motion speed)
+KERNELS_OF_vmaf = $(addprefix vmaf_,adm cambi motion speed vif)
 PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
                 $(if $(filter mad_chirp,$(F)),,$(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc)))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))

@@ -1,7 +1,7 @@
 # vmaf. The numbers are those of libvmaf's plain C for the same drawn clips, by its tool of commit
 # f85a8536 with a model each; clips and figures are the same on every machine with glibc.
 
-FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf motion still summary)
+FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf motion still summary v0 v0-gray v0-sizes)
 $(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
 $(FATE_VMAF): FROM = filters/vmaf
 
@@ -17,8 +17,8 @@ FATE_VMAF += $(addprefix fate-vmaf-,layouts log-memory rebuild x87)
 FATE_QUALITY-$(call WITH_ALL, VMAF_FILTER FFMPEG) += $(FATE_VMAF)
 
 # The same numbers of CUDA frames.
-FATE_VMAF_CUDA = $(addprefix fate-vmaf-cuda-,bits depth drawn json motion still)
-$(FATE_VMAF_CUDA): RUN  = of_cuda vmaf_$(LAST)
+FATE_VMAF_CUDA = $(addprefix fate-vmaf-cuda-,bits depth drawn json motion still v0 v0-sizes)
+$(FATE_VMAF_CUDA): RUN  = of_cuda vmaf_$(subst -,_,$(@:fate-vmaf-cuda-%=%))
 $(FATE_VMAF_CUDA): FROM = filters/vmaf
 $(FATE_VMAF_CUDA): REF  = $(call REF_OF,vmaf-cuda-%,vmaf-%)
 $(FATE_VMAF_CUDA): NEED = HWUPLOAD_CUDA_FILTER

@@ -227,6 +227,35 @@ mad.gpu nv12   ${clip} 1920:1080 avgblur=1 null output=detection:enable=not(eq(n
 END
 }
 
+# Models with VIF, all limits of the gain, and a model of each family in one filter.
+cuda_models(){ # filter
+    e='\\\:' v0=version=vmaf_v0.6.1
+    gain=${v0}${e}name=gain${e}vif.vif_enhn_gain_limit=1.2${e}adm.adm_enhn_gain_limit=1.1
+    whole=${v0}${e}name=whole${e}vif.vif_enhn_gain_limit=7${e}adm.adm_enhn_gain_limit=3
+    models="model=${v0}|${v0}neg${e}name=neg|${gain}|${whole}"
+    mixed="model=version=vmaf_v1.0.16_3d0h|${v0}neg${e}name=neg|version=vmaf_4k_v0.6.1${e}name=4k"
+    clip=testsrc2=s=640x400:d=0.12,format=yuv444p,noise=alls=20:allf=t
+    noise=color=gray:d=0.08,format=yuv444p,noise=alls=100:allf=t
+    twins_of $1 << END
+vmaf     yuv444p|yuv444p10msble|yuv444p12msble ${clip},crop  33:33|113:66|577:323 avgblur=2 null ${models}
+vmaf     yuv444p|yuv444p10msble ${noise},crop  241:67 hflip|null null ${models}
+vmaf     yuv444p     ${noise},crop  241:67 avgblur=1 null bitdepth=10:${models}
+vmaf     nv12        ${noise},crop 240:130 lutyuv=y=80 null ${models}
+vmaf     nv12        ${noise},crop 240:130 null lutyuv=y=80 ${models}
+vmaf     yuv444p     ${noise},lutyuv=y=gt(val\\,128)*255,crop 227:131 hflip null ${models}
+vmaf     nv12|p012le color=black:d=0.08,crop    160:120 null|negate null ${models}
+vmaf     nv12|p010le ${noisy_clip},crop 482:360 unsharp=5:5:2 null ${mixed}
+vmaf     p010le      ${noisy_clip},crop 482:360 gblur=1 format=yuv420p ${models}
+vmaf.gpu nv12|p010le ${noisy_clip},scale 1920:1080|3840:2160 avgblur=1 null ${models} ${mixed}
+END
+}
+
+# The exact integer form of VIF, which the stand-in's compute capability chooses.
+cuda_integers(){ # filter
+    export CUDA_STAND_IN=major=5
+    cuda_models $1
+}
+
 # What differs nowhere is 0, also what is flat, black, or differs by a constant.
 cuda_flat(){ # filter
     twins_of $1 << END
