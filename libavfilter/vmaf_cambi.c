@@ -479,7 +479,7 @@ av_cold int ff_vmaf_cambi_dims_init(CAMBIDims *s, AVFilterContext *ctx, int widt
           CAMBI_MAX_WINDOW;
     // the last scale, whose size is rounded up at each step, has at least half a window
     shift = CAMBI_SCALES - 1 + s->high_res_speedup;
-    min   = (s->window / 2 - 1) * (1 << shift) + 1;
+    min   = FFMAX((s->window / 2 - 1) * (1 << shift) + 1, 1);
     if (s->width + s->height > max || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
         FFMIN(s->width, s->height) < min) {
         av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
