@@ -3,6 +3,7 @@
 
 CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
+CUDA_TESTS_cambi       = errors formats instances memory queue tiles
 CUDA_TESTS_mad         = errors flat formats instances maps queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
 CUDA_TESTS_vmaf        = errors formats instances memory queue tiles
@@ -10,6 +11,7 @@ CUDA_TESTS_vmaf        = errors formats instances memory queue tiles
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3
 TOO_SMALL_blocksmooth  = 0
+TOO_SMALL_cambi        = 64
 TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
 TOO_SMALL_vmaf         = 32
@@ -28,6 +30,7 @@ endef
 
 $(eval $(call TWINS,bliinds,BLIINDS))
 $(eval $(call TWINS,blocksmooth,BLOCKSMOOTH))
+$(eval $(call TWINS,cambi,CAMBI))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 $(eval $(call TWINS,vmaf,VMAF))
