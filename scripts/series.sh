@@ -23,6 +23,9 @@ steps() {
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
         'tests/ref/fate/vmaf-*' '*pairs*' '*inputs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf*cuda*'
+    step cambi "avfilter: add the cambi filter" 'libavfilter/cambi.[ch]' '*vf_cambi.c' 'tests/*/cambi.*' \
+        'tests/ref/fate/cambi-*' doc/cambi.texi
+    step cambi_cuda "avfilter: add the cambi_cuda filter" '*vf_cambi?cuda*' 'tests/ref/fate/cambi-cuda*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'

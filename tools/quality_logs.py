@@ -74,7 +74,7 @@ METRICS = [
     Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD',
            'Visible errors, and changes of local statistics where errors are plain; 0 is identical '
            'to the source. Source: E. C. Larson and D. M. Chandler, JEI 19(1), 2010.'),
-    Metric('cambi', 'score|cambi', '(?!)', 0, 17, 'lower', 'CAMBI',
+    Metric('cambi', 'score|cambi|', '(?!)', 0, math.inf, 'lower', 'CAMBI',
            'Banding without the source: false contours in smooth areas; 5 and more is annoying. '
            'Source: P. Tandon et al., Picture Coding Symposium 2021.'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',

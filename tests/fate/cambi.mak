@@ -7,7 +7,7 @@ $(FATE_CAMBI): FROM = filters/vmaf filters/cambi
 $(FATE_CAMBI): NEED = $(NEED_ALSO)
 fate-cambi-vmaf: NEED_ALSO = VMAF_FILTER
 
-$(eval $(call PROGRAM_TEST,cambi-layouts,filter_matrix layouts cambi 321x243 216x100,80 cases))
+$(eval $(call PROGRAM_TEST,cambi-layouts,filter_matrix layouts cambi 321x243 216x100,96 cases))
 FATE_CAMBI += fate-cambi-layouts
 
 FATE_QUALITY-$(call WITH_ALL, CAMBI_FILTER FFMPEG) += $(FATE_CAMBI)
