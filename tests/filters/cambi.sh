@@ -22,6 +22,10 @@ cambi_libvmaf(){
             test "${one}" = "$(scores "-filter_threads 5 ${raw}" "" ${options})" || echo "and others with five threads"
         done
     done
+    # model=libvmaf has no luminance threshold
+    for model in libvmaf v1; do
+        echo "dark, ${model}: $(scores "${raw10}" "geq=lum=lum(X\,Y)-140," model=${model})"
+    done
     # above 1920x1080 samples model=v1 alone halves the picture
     ffmpeg ${raw10} -vf crop=480:240,scale=1920:1200:flags=neighbor -f rawvideo ${tmp}/large
     for model in libvmaf v1; do
