@@ -16,7 +16,7 @@ TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
 TOO_SMALL_vmaf         = 32
 
-# $(call TWINS,filter,filter in capitals)
+# $(call TWINS,filter,filter in capitals); the kernels of cambi_cuda are vmaf_cuda's
 define TWINS
 FATE_TWINS_$(1) = $(addprefix fate-$(1)-cuda-,$(filter-out errors,$(CUDA_TESTS_$(1))))
 $$(FATE_TWINS_$(1)): CMP = oneline
@@ -24,7 +24,7 @@ $$(FATE_TWINS_$(1)): REF = all the same
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: RUN  = cuda_$$(LAST) $(1) $(TOO_SMALL_$(1))
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: NEED = $(2)_FILTER $(2)_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors: ON = on_cuda
-FATE_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(1))
+FATE_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(filter-out cambi,$(1)))
 FATE_HW_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG) += $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors
 endef
 

@@ -48,7 +48,6 @@ fate-$(1): REF = $(SRC_PATH)/tests/ref/fate/metric-formats
 endef
 
 # Kernels by each compiler, which are in the test's name with those: $(call PTX_TESTS,filter).
-KERNELS_OF_cambi = vmaf_cambi
 KERNELS_OF_mad  = mad mad_chirp mad_large
 KERNELS_OF_vmaf = $(addprefix vmaf_,adm cambi motion speed)
 PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
