@@ -37,7 +37,7 @@
 
 /// Parameters of CAMBI other than the encoded picture.
 enum CAMBIModel {
-    CAMBI_MODEL_V1,             ///< those of the v1 models of VMAF
+    CAMBI_MODEL_V1,             ///< parameters of the v1 models of VMAF
     CAMBI_MODEL_LIBVMAF,        ///< defaults of libvmaf's feature: neither a luminance threshold nor speed-up
     CAMBI_NB_MODELS
 };
