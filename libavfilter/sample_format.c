@@ -26,12 +26,14 @@
 
 #include "libavutil/csp.h"
 #include "libavutil/error.h"
+#include "libavutil/imgutils.h"
 #include "libavutil/log.h"
 #include "libavutil/macros.h"
 #include "libavutil/rational.h"
 
 #include "filters.h"
 #include "sample_format.h"
+#include "video.h"
 
 /// Weights of rgb2gray in units of 2^-22; their sum is 1. For each of the 2^24 colors they give the
 /// same rounded luma as the weights in double precision.
@@ -255,6 +257,22 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
     *in = current;
     return i ? check_color(ctx, 0, &s->input[0], "the reference's is", in,
                            s->allow_mixed_ranges) : 0;
+}
+
+AVFrame *ff_luma_black_frame(AVFilterLink *outlink, const AVFrame *src)
+{
+    const int is_limited = luma_is_limited(src, av_pix_fmt_desc_get(src->format));
+    AVFrame *frame = ff_get_video_buffer(outlink, outlink->w, outlink->h);
+    ptrdiff_t linesize[4];
+
+    for (int i = 0; frame && i < 4; i++)
+        linesize[i] = frame->linesize[i];
+    if (frame && (av_frame_copy_props(frame, src) < 0 ||
+                  av_image_fill_black(frame->data, linesize, frame->format,
+                                      is_limited ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG,
+                                      frame->width, frame->height) < 0))
+        av_frame_free(&frame);
+    return frame;
 }
 
 // ---- RGB ----

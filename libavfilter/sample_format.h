@@ -204,4 +204,7 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame);
  */
 AVFrame *ff_luma_from_rgb(const AVFrame *frame);
 
+/// Allocate a black frame for an output, with the properties of a frame in memory. @return NULL without memory
+AVFrame *ff_luma_black_frame(AVFilterLink *outlink, const AVFrame *src);
+
 #endif /* AVFILTER_SAMPLE_FORMAT_H */

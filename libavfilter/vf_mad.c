@@ -51,7 +51,6 @@
 #include <string.h>
 
 #include "libavutil/common.h"
-#include "libavutil/imgutils.h"
 #include "libavutil/intreadwrite.h"
 #include "libavutil/mem.h"
 #include "libavutil/opt.h"
@@ -672,23 +671,6 @@ static int score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *refer
     return ff_mad_score(&s->log, ctx, s->map ? s->map : main, n, sum[0], sum[1]);
 }
 
-/// Allocate a black frame with the properties of the main frame; NULL on failure.
-static AVFrame *black_frame(AVFilterLink *outlink, const AVFrame *main)
-{
-    const int is_limited = luma_is_limited(main, av_pix_fmt_desc_get(main->format));
-    AVFrame *frame = ff_get_video_buffer(outlink, outlink->w, outlink->h);
-    ptrdiff_t linesize[4];
-
-    for (int i = 0; frame && i < 4; i++)
-        linesize[i] = frame->linesize[i];
-    if (frame && (av_frame_copy_props(frame, main) < 0 ||
-                  av_image_fill_black(frame->data, linesize, frame->format,
-                                      is_limited ? AVCOL_RANGE_MPEG : AVCOL_RANGE_JPEG,
-                                      frame->width, frame->height) < 0))
-        av_frame_free(&frame);
-    return frame;
-}
-
 /// Output the main frame, or its map, with the score of the pair.
 static int filter_frames(FFFrameSync *fs)
 {
@@ -702,7 +684,7 @@ static int filter_frames(FFFrameSync *fs)
         return ret;
     n = s->nb_frames++;
     s->log.time_base = fs->time_base;
-    if (s->output && !(s->map = black_frame(ctx->outputs[0], main)))
+    if (s->output && !(s->map = ff_luma_black_frame(ctx->outputs[0], main)))
         ret = AVERROR(ENOMEM);
     else if (reference)
         ret = score_frame(ctx, main, reference, n);

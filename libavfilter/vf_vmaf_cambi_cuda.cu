@@ -406,7 +406,7 @@ static DEVICE_INLINE void max_c_values(float most[4], const CAMBICUDAParams &p,
     UNROLL
     for (int step = 1; step <= CAMBI_NUM_DIFFS; step++)
         UNROLL
-        for (int i = 0; i < 4 && tvi_visible(value, step); i++) {
+        for (int i = 0; i < 4 && tvi_visible(value, step, CAMBI_VIS_LUM); i++) {
             const unsigned *of = two[i / 2];
             const int shift = i % 2 * 16;
             const int here  = of[CAMBI_NUM_DIFFS] >> shift & 0xffff;

@@ -40,15 +40,12 @@
 #include "filters.h"
 #include "sample_format.h"
 #include "vf_vmaf_adm_cuda.h"
-#include "vf_vmaf_cambi_cuda.h"
 #include "vf_vmaf_cuda.h"
 #include "vf_vmaf_motion_cuda.h"
 #include "vf_vmaf_speed_cuda.h"
 #include "vf_vmaf_vif_cuda.h"
 #include "vmaf.h"
-
-/// Device memory that a batch of more than one pair may take, in bytes.
-#define MAX_MEMORY (768 << 20)
+#include "vmaf_cambi_cuda.h"
 
 /// Results of a pair. They are followed by SpEED's statistics of each prescaled size of chroma.
 typedef struct Result {
@@ -60,10 +57,7 @@ typedef struct Result {
 
 /// Lookup tables of CAMBI for each model, of SpEED for each prescaled size of chroma, and of VIF.
 typedef struct Tables {
-    struct {
-        float reciprocal[CAMBI_MAX_WINDOW * CAMBI_MAX_WINDOW + 1];
-        int src_x[LUMA_MAX_SIZE], src_y[LUMA_MAX_SIZE];
-    } cambi[VMAF_MAX_MODELS];
+    CAMBICUDATables cambi[VMAF_MAX_MODELS];
     struct {
         SpeedPosition src_x[LUMA_MAX_SIZE], src_y[LUMA_MAX_SIZE];
     } speed[VMAF_NB_PRESCALES];
@@ -78,17 +72,16 @@ typedef struct VMAFCUDAContext {
     struct {
         CUfunction adm_first, adm_next, adm_first_gain, adm_next_gain, adm_finish;
         CUfunction motion;
-        CUfunction cambi_prepare, cambi_filter, cambi_contrast, cambi_select;
         CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
         CUfunction vif_first_8, vif_first_12, vif_next[VIF_SCALES - 1];
     } kernel;
     int has_modules;
-    CUdeviceptr images, vif_images, cambi_memory, tables;
+    CUdeviceptr images, vif_images, tables;
     size_t speed_at[VMAF_NB_PRESCALES];     ///< offset in the results
     int has_pairs;
     ADMCUDAParams adm;
     MotionCUDAParams motion;
-    CAMBICUDAParams cambi;
+    CAMBICUDAContext cambi;
     SpeedCUDAParams speed;
     VIFCUDAParams vif;
 } VMAFCUDAContext;
@@ -113,7 +106,6 @@ CUDA_QUEUE_PTX(vf_vmaf_speed_cuda);
 CUDA_QUEUE_PTX(vf_vmaf_vif_cuda);
 CUDA_QUEUE_CHECK_PARAMS(ADMCUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(MotionCUDAParams);
-CUDA_QUEUE_CHECK_PARAMS(CAMBICUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(SpeedCUDAParams);
 CUDA_QUEUE_CHECK_PARAMS(VIFCUDAParams);
 static_assert(sizeof(VIFScaleSums) == VIF_NB_SUMS * sizeof(uint64_t), "VIF_NB_SUMS");
@@ -134,13 +126,7 @@ static const CUDAQueueKernel motion_kernels[] = {
     { NULL }
 };
 
-static const CUDAQueueKernel cambi_kernels[] = {
-    { "vmaf_cambi_prepare",    OFFSET(kernel.cambi_prepare)     },
-    { "vmaf_cambi_filter",     OFFSET(kernel.cambi_filter)      },
-    { "vmaf_cambi_contrast",   OFFSET(kernel.cambi_contrast)    },
-    { "vmaf_cambi_select",     OFFSET(kernel.cambi_select)      },
-    { NULL }
-};
+static const CUDAQueueKernel cambi_kernels[] = { CAMBI_CUDA_KERNELS(OFFSET(cambi)) };
 
 static const CUDAQueueKernel speed_kernels[] = {
     { "vmaf_speed_blur",       OFFSET(kernel.speed_blur)        },
@@ -237,78 +223,15 @@ static int launch_adm(AVFilterContext *ctx, int instance)
                          ADM_FINISH_THREADS, p);
 }
 
-/// Set the sizes and places of the pictures of all scales.
-static void set_levels(CAMBICUDAParams *p, const CAMBIDims *dims)
-{
-    int divisor = 1 + dims->high_res_speedup;
-
-    p->dims       = *dims;
-    p->level_size = 0;
-    for (int i = 0; i <= CAMBI_SCALES; i++) {
-        CAMBILevel *level = &p->level[i];
-
-        level->w       = DIV_UP(dims->width,  divisor);
-        level->h       = DIV_UP(dims->height, divisor);
-        // four samples are read at a time
-        level->pitch   = FFALIGN(level->w, 4);
-        level->at      = p->level_size;
-        p->level_size += level->pitch * level->h;
-        divisor      <<= i > 0;
-    }
-    p->nb_c_values = p->level_size - p->level[1].at;
-}
-
-/// Bytes of CAMBI's memory for a pair.
-static size_t cambi_size(const CAMBICUDAParams *p)
-{
-    return sizeof(float) * p->nb_c_values + sizeof(uint16_t) * p->level_size +
-           sizeof(uint32_t) * DIV_UP(p->dims.width, 32) * p->dims.height;
-}
-
-/// Launch a kernel of CAMBI with nb jobs of a warp each.
-static int launch_warps(AVFilterContext *ctx, CUfunction function, int nb)
-{
-    VMAFCUDAContext *s = ctx->priv;
-
-    return launch_kernel(ctx, function, DIV_UP(nb, CAMBI_WARPS), CAMBI_WARPS * 32, &s->cambi);
-}
-
 static int launch_cambi(AVFilterContext *ctx, int model)
 {
-    VMAFCUDAContext *s   = ctx->priv;
-    CAMBICUDAParams *p   = &s->cambi;
-    const int nb_columns = 128 - 8 * DIV_UP(s->common.cambi[model].window / 2, 4);
-    const int max_batch  = s->pair.queue.max_batch;
-    int nb = 0, ret;
+    VMAFCUDAContext *s    = ctx->priv;
+    const CAMBIDims *dims = &s->common.cambi[model];
 
-    set_levels(p, &s->common.cambi[model]);
-    p->pair            = s->pair.queue.batch_args;
-    p->c_value         = s->cambi_memory;
-    p->value           = p->c_value + sizeof(float) * max_batch * p->nb_c_values;
-    p->zero_derivative = p->value + sizeof(uint16_t) * max_batch * p->level_size;
-    p->is_scaled       = p->dims.width != s->common.width || p->dims.height != s->common.height;
-    p->reciprocal      = s->tables + offsetof(Tables, cambi[model].reciprocal);
-    p->src_x           = s->tables + offsetof(Tables, cambi[model].src_x);
-    p->src_y           = s->tables + offsetof(Tables, cambi[model].src_y);
-    p->result_at       = offsetof(Result, cambi[model]);
-    ret = launch_warps(ctx, s->kernel.cambi_prepare, DIV_UP(p->dims.width, 64) *
-                                                     DIV_UP(p->dims.height, CAMBI_ROWS));
-    for (int i = 0; i < CAMBI_SCALES && ret >= 0; i++) {
-        const int w = p->level[i + 1].w, h = p->level[i + 1].h;
-
-        p->nb_top[i] = ff_vmaf_cambi_top(w * h);
-        p->first[i]  = nb;
-        p->scale     = i;
-        nb += DIV_UP(w, nb_columns) * DIV_UP(h, CAMBI_TILE_H);
-        ret = launch_warps(ctx, s->kernel.cambi_filter, DIV_UP(w, 32) *
-                                                        DIV_UP(h, CAMBI_FILTER_ROWS));
-    }
-    if (ret < 0 || (ret = launch_kernel(ctx, s->kernel.cambi_contrast, nb, 32, p)) < 0)
-        return ret;
-    for (p->digit = 0; p->digit < CAMBI_TOPK_DIGITS && ret >= 0; p->digit++)
-        ret = launch_kernel(ctx, s->kernel.cambi_select, CAMBI_SCALES * CAMBI_TOPK_BLOCKS,
-                            CAMBI_TOPK_THREADS, p);
-    return ret;
+    return ff_vmaf_cambi_cuda_launch(ctx, &s->cambi, dims, dims->width  != s->common.width ||
+                                                           dims->height != s->common.height,
+                                     s->tables + offsetof(Tables, cambi[model]),
+                                     offsetof(Result, cambi[model]));
 }
 
 static int launch_speed(AVFilterContext *ctx, int prescale)
@@ -443,9 +366,7 @@ static int upload_tables(AVFilterContext *ctx)
         const int i = pass->instance;
 
         if (pass->feature == VMAF_FEATURE_CAMBI) {
-            ff_vmaf_cambi_reciprocals(t->cambi[i].reciprocal, c->cambi[i].window);
-            ff_vmaf_cambi_positions(t->cambi[i].src_x, c->width,  c->cambi[i].width);
-            ff_vmaf_cambi_positions(t->cambi[i].src_y, c->height, c->cambi[i].height);
+            ff_vmaf_cambi_cuda_tables(&t->cambi[i], &c->cambi[i], c->width, c->height);
         } else if (pass->feature == VMAF_FEATURE_SPEED) {
             ff_vmaf_speed_positions(t->speed[i].src_x, c->speed[i].chroma_w, c->speed[i].w);
             ff_vmaf_speed_positions(t->speed[i].src_y, c->speed[i].chroma_h, c->speed[i].h);
@@ -477,8 +398,7 @@ static int setup(AVFilterContext *ctx)
         const int i = pass->instance;
 
         if (pass->feature == VMAF_FEATURE_CAMBI) {
-            set_levels(&s->cambi, &c->cambi[i]);
-            cambi = FFMAX(cambi, cambi_size(&s->cambi));
+            cambi = FFMAX(cambi, ff_vmaf_cambi_cuda_size(&c->cambi[i]));
         } else if (pass->feature == VMAF_FEATURE_SPEED) {
             grids = FFMAX(grids, sizeof(float) * 2 * SPEED_PLANES *
                                  c->speed[i].grid_w * c->speed[i].grid_h);
@@ -489,7 +409,8 @@ static int setup(AVFilterContext *ctx)
         }
     }
     // while one batch is measured, another one comes
-    q->max_batch = av_clip(MAX_MEMORY / (images + vif_images + rows + cambi), 1, (q->size + 1) / 2);
+    q->max_batch = av_clip(VMAF_CUDA_MAX_MEMORY / (images + vif_images + rows + cambi), 1,
+                           (q->size + 1) / 2);
     if ((ret = ff_cuda_queue_alloc(ctx, &s->images, q->max_batch * images)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->adm.rows, q->max_batch * rows)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->vif_images, q->max_batch * vif_images)) < 0 ||
@@ -497,9 +418,7 @@ static int setup(AVFilterContext *ctx)
                                    q->max_batch * sizeof(VIFCUDAState))) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->motion.state,
                                    q->max_batch * sizeof(MotionCUDAState))) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &s->cambi_memory, q->max_batch * cambi)) < 0 ||
-        (ret = ff_cuda_queue_alloc(ctx, &s->cambi.state,
-                                   q->max_batch * sizeof(CAMBICUDAState))) < 0 ||
+        (ret = ff_vmaf_cambi_cuda_alloc(ctx, &s->cambi, cambi)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->speed.grid, q->max_batch * grids)) < 0 ||
         (ret = ff_cuda_queue_alloc(ctx, &s->speed.plane, q->max_batch * SPEED_PLANES *
                                                          sizeof(SpeedCUDAPlane))) < 0 ||
@@ -509,25 +428,6 @@ static int setup(AVFilterContext *ctx)
 }
 
 // ---- a pair ----
-
-static VMAFCUDAPlane plane(const VMAFCUDAContext *s, const AVFrame *frame, int component)
-{
-    const AVPixFmtDescriptor *desc   = ff_cuda_queue_format(frame->hw_frames_ctx);
-    const AVComponentDescriptor *comp = &desc->comp[component];
-    const int is_deep   = comp->depth > 8;
-    const int is_raised = !is_deep && s->common.depth > 8;
-
-    return (VMAFCUDAPlane){
-        .data   = ff_cuda_queue_plane(frame, component) + comp->offset,
-        .pitch  = frame->linesize[comp->plane],
-        .step   = comp->step,
-        .size   = 1 + is_deep,
-        .down   = comp->shift + FFMAX(comp->depth - VMAF_MAX_DEPTH, 0),
-        .mask   = (1 << FFMIN(comp->depth, VMAF_MAX_DEPTH)) - 1,
-        // with the upper bits again below, if black and white are 0 and 255
-        .factor = !is_raised ? 64 : component || luma_is_limited(frame, desc) ? 256 : 257,
-    };
-}
 
 static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *reference)
 {
@@ -558,12 +458,12 @@ static int add_pair(AVFilterContext *ctx, const AVFrame *frame, const AVFrame *r
     };
     for (int i = 0; i < PAIR_NB; i++)
         for (int c = 0; c < 3; c++)
-            pair->plane[i][c] = plane(s, picture[i], c);
+            pair->plane[i][c] = ff_vmaf_cuda_plane(picture[i], c, s->common.depth);
     for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
         const AVFrame *before = s->pair.previous[i];
 
         if (before && picture_width(before) == width && picture_height(before) == height)
-            pair->before[i] = plane(s, before, 0);
+            pair->before[i] = ff_vmaf_cuda_plane(before, 0, s->common.depth);
     }
     return 1;
 }

@@ -41,8 +41,6 @@
 /// Least width and height for ADM. SpEED and CAMBI need larger pictures, depending on the model.
 #define VMAF_MIN_SIZE 33
 
-#define VMAF_MAX_DEPTH 12
-
 /// Maximum of pending frames: with the five-frame window, the first two wait for the third.
 #define VMAF_MAX_PENDING 3
 

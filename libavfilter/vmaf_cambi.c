@@ -37,7 +37,6 @@
 #include "vmaf_cambi_template.c"
 
 #define CAMBI_MIN_SIZE 216              ///< least size of the longer side
-#define CAMBI_MAX_VAL  17               ///< cambi_max_val of the v1 models
 #define CAMBI_HIGH_RES (1920 * 1080)    ///< cambi_high_res_speedup: samples of a frame
 
 av_cold void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp)
@@ -68,7 +67,7 @@ static void get_source(const CAMBIContext *s, CAMBISlice *slice, int y)
 
     s->dsp.source(dst, s->frame->data[0] + (s->src_y ? s->src_y[y] : y) *
                                            (ptrdiff_t)s->frame->linesize[0],
-                  s->src_x, s->dims.depth, w);
+                  s->src_x, s->dims.depth, s->dims.shift, w);
     dst[w] = dst[w - 1];
 }
 
@@ -248,7 +247,7 @@ static int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
                          slice->mode[(y + 1) % 3], w);
         else
             subsample(s, row, s->src + y * s->step * (size_t)s->src_w, s->step, w);
-        s->dsp.segment(s->is_start + y * start_stride(w), row, w);
+        s->dsp.segment(s->is_start + y * start_stride(w), row, s->dims.vis_lum, w);
     }
     return 0;
 }
@@ -257,7 +256,21 @@ static int filter_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
 static void add_row(const CAMBIContext *s, CAMBISlice *slice, int y, int sign)
 {
     s->dsp.hist(slice->hist, s->hist_stride, s->ramp, s->dst + y * (size_t)s->w,
-                s->is_start + y * start_stride(s->w), s->dims.window, sign, s->w);
+                s->is_start + y * start_stride(s->w), s->dims.window, s->dims.vis_lum, sign,
+                s->w);
+}
+
+/// Number of tasks when the c-values of the first scale are computed.
+#define HEATMAP_TASK 3
+
+/// Put the c-values of a row at their samples of the heatmap.
+static void keep_row(const CAMBIContext *s, int y, const float *c_values)
+{
+    const uint16_t *row = s->dst + y * (size_t)s->w;
+    float *dst = s->heatmap + y * (size_t)s->w;
+
+    for (int x = 0; x < s->w; x++)
+        dst[x] = cambi_bin(row[x], s->dims.vis_lum) < cambi_band_size(s->dims.vis_lum) ? *c_values++ : 0;
 }
 
 static int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs)
@@ -283,8 +296,10 @@ static int c_value_slice(AVFilterContext *ctx, void *arg, int jobnr, int nb_jobs
             const int nb    = s->dsp.c_value(c_values, slice->factor, slice->hist, s->hist_stride,
                                              s->reciprocal, s->dst + centre * (size_t)s->w,
                                              s->is_start + centre * start_stride(s->w), window,
-                                             s->w);
+                                             s->dims.vis_lum, s->w);
 
+            if (s->heatmap && s->nb_tasks == HEATMAP_TASK)
+                keep_row(s, centre, c_values);
             add_c_values(slice, c_values, nb);
             slice->nb_c_values += nb;
         }
@@ -309,7 +324,7 @@ static av_cold void init_slice(CAMBIContext *s, CAMBISlice *slice, int w, int h)
     slice->mask = vmaf_buffer_alloc(b, width, 1);
     for (int i = 0; i < 3; i++)
         slice->mode[i] = vmaf_buffer_alloc(b, w, sizeof(uint16_t));
-    slice->hist     = vmaf_buffer_alloc(b, (CAMBI_V_BAND_SIZE + 2 * CAMBI_NUM_DIFFS) *
+    slice->hist     = vmaf_buffer_alloc(b, (cambi_band_size(s->dims.vis_lum) + 2 * CAMBI_NUM_DIFFS) *
                                            (size_t)s->hist_stride, sizeof(uint16_t));
     slice->factor   = vmaf_buffer_alloc(b, w, sizeof(float));
     slice->c_values = vmaf_buffer_alloc(b, (h / s->nb_slices + 1) * (size_t)w, sizeof(float));
@@ -348,6 +363,24 @@ av_cold int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width
         ff_vmaf_cambi_positions(s->src_y, height, dims->height);
     }
     return 0;
+}
+
+av_cold int ff_vmaf_cambi_keep_heatmap(CAMBIContext *s)
+{
+    const int divisor = 1 + s->dims.high_res_speedup;
+
+    s->heatmap = vmaf_buffer_alloc(&s->buffers, (size_t)DIV_UP(s->dims.width, divisor) *
+                                   DIV_UP(s->dims.height, divisor), sizeof(*s->heatmap));
+    return s->heatmap ? 0 : AVERROR(ENOMEM);
+}
+
+double ff_vmaf_cambi_heat(const CAMBIContext *s, int x, int y)
+{
+    const int divisor = 1 + s->dims.high_res_speedup, w = DIV_UP(s->dims.width, divisor);
+    const int column  = (int64_t)x * s->dims.width  / s->frame->width  / divisor;
+    const int row     = (int64_t)y * s->dims.height / s->frame->height / divisor;
+
+    return 16.0 * s->heatmap[row * (size_t)w + column] / (s->dims.window * s->dims.window);
 }
 
 void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score)
@@ -407,24 +440,35 @@ av_cold void ff_vmaf_cambi_close(CAMBIContext *s)
 
 // ---- shared with CUDA ----
 
+int ff_vmaf_cambi_max(enum CAMBIModel model)
+{
+    // cambi_max_val
+    return model == CAMBI_MODEL_V1 ? 17 : 1000;
+}
+
 av_cold int ff_vmaf_cambi_dims_init(CAMBIDims *s, AVFilterContext *ctx, int width, int height,
                                     int depth, const CAMBIOptions *options)
 {
     int shift, min, max;
 
-    *s = (CAMBIDims){ .width = width, .height = height, .depth = depth };
+    *s = (CAMBIDims){ .width = width, .height = height, .depth = depth,
+                      .vis_lum = options->model == CAMBI_MODEL_V1 ? CAMBI_VIS_LUM : 0,
+                      .max_val = ff_vmaf_cambi_max(options->model) };
     if (options->width && options->height &&
         options->width <= width && options->height <= height) {
         s->width  = options->width;
         s->height = options->height;
     } else if (options->width || options->height) {
         // as in libvmaf
-        av_log(ctx, AV_LOG_WARNING, "cambi.enc_width=%d and cambi.enc_height=%d have no effect: "
-               "set both, to no more than %dx%d.\n", options->width, options->height, width,
-               height);
+        const char *prefix = strncmp(ctx->filter->name, "cambi", 5) ? "cambi." : "";
+
+        av_log(ctx, AV_LOG_WARNING, "%senc_width=%d and %senc_height=%d have no effect: "
+               "set both, to no more than %dx%d.\n", prefix, options->width, prefix, options->height,
+               width, height);
     }
     s->anti_dither      = (options->depth ? options->depth : depth) < 10;
-    s->high_res_speedup = s->width * s->height >= CAMBI_HIGH_RES;
+    s->high_res_speedup = options->model == CAMBI_MODEL_V1 &&
+                          s->width * s->height >= CAMBI_HIGH_RES;
     s->window           = CAMBI_MAX_WINDOW * (s->width + s->height) / 375 >> 4;
     if (s->high_res_speedup)
         s->window = s->window + 1 >> 1;
@@ -435,7 +479,7 @@ av_cold int ff_vmaf_cambi_dims_init(CAMBIDims *s, AVFilterContext *ctx, int widt
           CAMBI_MAX_WINDOW;
     // the last scale, whose size is rounded up at each step, has at least half a window
     shift = CAMBI_SCALES - 1 + s->high_res_speedup;
-    min   = (s->window / 2 - 1) * (1 << shift) + 1;
+    min   = FFMAX((s->window / 2 - 1) * (1 << shift) + 1, 1);
     if (s->width + s->height > max || FFMAX(s->width, s->height) < CAMBI_MIN_SIZE ||
         FFMIN(s->width, s->height) < min) {
         av_log(ctx, AV_LOG_ERROR, "CAMBI cannot measure a picture of %dx%d: the longer side must "
@@ -478,5 +522,5 @@ double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES])
 
     for (int i = 0; i < CAMBI_SCALES; i++)
         sum += (16 >> i) * mean[i];
-    return FFMIN(sum / (s->window * s->window), CAMBI_MAX_VAL);
+    return FFMIN(sum / (s->window * s->window), s->max_val);
 }

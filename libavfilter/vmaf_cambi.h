@@ -27,19 +27,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libavutil/attributes.h"
+#include "libavutil/common.h"
 #include "libavutil/frame.h"
 
 #include "avfilter.h"
 #include "vmaf_cambi_ops.h"
 #include "vmaf_cpu.h"
 
+/// Parameters of CAMBI other than the encoded picture.
+enum CAMBIModel {
+    CAMBI_MODEL_V1,             ///< parameters of the v1 models of VMAF
+    CAMBI_MODEL_LIBVMAF,        ///< defaults of libvmaf's feature: neither a luminance threshold nor speed-up
+    CAMBI_NB_MODELS
+};
+
 /// libvmaf's enc_width, enc_height and enc_bitdepth: the encoded picture, if it differs from the one
 /// that is shown. 0 if it does not.
 typedef struct CAMBIOptions {
     int width, height, depth;
+    int model;                  ///< enum CAMBIModel
 } CAMBIOptions;
 
-/// Set up for pictures of a size. @return 0, or AVERROR(EINVAL) after a message
+/// Return the largest score.
+int ff_vmaf_cambi_max(enum CAMBIModel model);
+
+/// Set up for pictures of a size, with samples in the lower bits. @return 0, or AVERROR(EINVAL) after a message
 int ff_vmaf_cambi_dims_init(CAMBIDims *s, AVFilterContext *ctx, int width, int height, int depth,
                             const CAMBIOptions *options);
 
@@ -57,13 +70,27 @@ double ff_vmaf_cambi_score(const CAMBIDims *s, const double mean[CAMBI_SCALES]);
 
 #define CAMBI_MASKED (1 << 15)  ///< set in samples inside the spatial mask: they may be banding
 
+/// Return the number of values that have a c-value.
+static av_always_inline int cambi_band_size(int vis_lum)
+{
+    return CAMBI_V_BAND_END - cambi_band_base(vis_lum);
+}
+
+/// Return the bin of a sample: cambi_band_size() if it is not masked, too dark or too bright.
+static av_always_inline uint16_t cambi_bin(uint16_t sample, int vis_lum)
+{
+    const uint16_t value = sample - (CAMBI_MASKED | cambi_band_base(vis_lum));
+
+    return FFMIN(value, cambi_band_size(vis_lum));
+}
+
 /**
  * Row functions, of w samples. Buffers may be read and written VMAF_PAD bytes before and after; rows of
  * frames may not.
  */
 typedef struct CAMBIDSPContext {
     /// Read a row with 10 bits. src_x: source column of each sample, NULL if equal.
-    void (*source)(uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w);
+    void (*source)(uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int shift, int w);
     /// Average 2x2 samples.
     void (*anti_dither)(uint16_t *dst, const uint16_t *above, const uint16_t *below, int w);
     /// Copy every second sample.
@@ -79,14 +106,14 @@ typedef struct CAMBIDSPContext {
     void (*mode3)(uint16_t *dst, const uint16_t *a, const uint16_t *b, const uint16_t *c, int w);
     /// Find the starts of segments: consecutive samples of one value. Sets [w] as well, as the end of
     /// the last one.
-    void (*segment)(uint8_t *is_start, const uint16_t *row, int w);
+    void (*segment)(uint8_t *is_start, const uint16_t *row, int vis_lum, int w);
     /// Add a row to the histograms (sign 1), or subtract it (sign -1).
     void (*hist)(uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
-                 const uint8_t *is_start, int window, int sign, int w);
+                 const uint8_t *is_start, int window, int vis_lum, int sign, int w);
     /// Compute the c-values of a row's masked samples. factor: scratch. @return their number
     int (*c_value)(float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
                    const float *reciprocal, const uint16_t *row, const uint8_t *is_start,
-                   int window, int w);
+                   int window, int vis_lum, int w);
 } CAMBIDSPContext;
 
 void ff_vmaf_cambi_dsp_init(CAMBIDSPContext *dsp);
@@ -142,6 +169,7 @@ typedef struct CAMBIContext {
     int nb_top, nb_remaining;   ///< c-values of a scale that are pooled; those in this bin
     double mean[CAMBI_SCALES];  ///< means of the pooled c-values
     double *score;              ///< result of the current frame
+    float *heatmap;             ///< [h][w] c-values of the first scale, or NULL if they are not wanted
 } CAMBIContext;
 
 /**
@@ -152,6 +180,12 @@ typedef struct CAMBIContext {
  */
 int ff_vmaf_cambi_init(CAMBIContext *s, const CAMBIDims *dims, int width, int height,
                        int nb_slices);
+
+/// Have the c-values of the first scale kept, in s->heatmap. @return 0 or AVERROR(ENOMEM)
+int ff_vmaf_cambi_keep_heatmap(CAMBIContext *s);
+
+/// Return a c-value of the heatmap at a sample of the frame, in units of the score: 0 to 16.
+double ff_vmaf_cambi_heat(const CAMBIContext *s, int x, int y);
 
 /// Begin to score a frame.
 void ff_vmaf_cambi_begin(CAMBIContext *s, const AVFrame *encode, double *score);

@@ -40,8 +40,10 @@
 
 /// @name Range of 10-bit values that have a c-value
 /// @{
-#define CAMBI_V_BAND_BASE 67
-#define CAMBI_V_BAND_SIZE 497
+#define CAMBI_VIS_LUM     78        ///< least value with cambi_vis_lum_threshold, of the v1 models
+#define CAMBI_V_BAND_BASE 67        ///< cambi_band_base(CAMBI_VIS_LUM)
+#define CAMBI_V_BAND_END  564
+#define CAMBI_V_BAND_SIZE (CAMBI_V_BAND_END - CAMBI_V_BAND_BASE)
 /// @}
 
 #define CAMBI_MASK_SIZE   7         ///< side of the spatial mask's window, in samples
@@ -49,11 +51,13 @@
 /// Dimensions and parameters of CAMBI for pictures of one size.
 typedef struct CAMBIDims {
     int width, height;              ///< size of the encoded picture
-    int depth;                      ///< bits of a sample of the input
+    int depth, shift;               ///< bits of a sample of the input, and bits below them
     int anti_dither;                ///< whether the encode has less than 10 bits, and is filtered by 2x2
     int high_res_speedup;           ///< whether the first scale has half the size
     int window;                     ///< side of the window, odd
     int mask_index;                 ///< number of flat samples in a mask's window that is not enough
+    int vis_lum;                    ///< CAMBI_VIS_LUM, or 0 without a luminance threshold
+    int max_val;                    ///< largest score
 } CAMBIDims;
 
 /// Convert a sample to 10 bits.
@@ -70,14 +74,20 @@ SHARED_INLINE uint16_t cambi_mode3(uint16_t a, uint16_t b, uint16_t c)
     return (a == b) | (a == c) ? a : b == c ? b : least;
 }
 
+/// Return libvmaf's v_band_base.
+SHARED_INLINE int cambi_band_base(int vis_lum)
+{
+    return vis_lum ? vis_lum - 3 * CAMBI_NUM_DIFFS + 1 : 0;
+}
+
 /**
  * Check that a difference from a 10-bit value is visible: libvmaf's tvi_for_diff and its threshold of
- * visible luminance (0.06), for BT.1886 in limited range on a display of 0.01 to 300 cd/m2.
+ * visible luminance (0.06 or none), for BT.1886 in limited range on a display of 0.01 to 300 cd/m2.
  */
-SHARED_INLINE int tvi_visible(int value, int diff)
+SHARED_INLINE int tvi_visible(int value, int diff, int vis_lum)
 {
     // the offset by CAMBI_NUM_DIFFS is part of libvmaf's limit
-    return value <= 51 + 127 * diff && value + CAMBI_NUM_DIFFS + diff > 78;
+    return value <= 51 + 127 * diff && value + CAMBI_NUM_DIFFS + diff > vis_lum;
 }
 
 /**

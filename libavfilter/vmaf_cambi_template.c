@@ -35,7 +35,7 @@
 #define VECTOR 16               ///< elements that are processed together
 
 static void source_row(uint16_t *restrict dst, const uint8_t *restrict src8,
-                       const int *restrict src_x, int depth, int w)
+                       const int *restrict src_x, int depth, int shift, int w)
 {
     const uint16_t *src16 = (const uint16_t *)src8;
 
@@ -44,7 +44,7 @@ static void source_row(uint16_t *restrict dst, const uint8_t *restrict src8,
             dst[x] = cambi_to_10bit(src8[src_x ? src_x[x] : x], 8);
     } else {
         for (int x = 0; x < w; x++)
-            dst[x] = get_sample(src16, src_x ? src_x[x] : x, depth);
+            dst[x] = src16[src_x ? src_x[x] : x] >> shift & ((1 << depth) - 1);
         for (int x = 0; x < w && depth > 10; x++)
             dst[x] = cambi_to_10bit(dst[x], depth);
     }
@@ -102,19 +102,11 @@ static void mode3_row(uint16_t *restrict dst, const uint16_t *restrict a,
                  (b[x] & CAMBI_MASKED);
 }
 
-/// Return the bin of a sample: CAMBI_V_BAND_SIZE if it is not masked, too dark or too bright.
-static av_always_inline uint16_t hist_bin(uint16_t sample)
-{
-    const uint16_t value = sample - (CAMBI_MASKED | CAMBI_V_BAND_BASE);
-
-    return FFMIN(value, CAMBI_V_BAND_SIZE);
-}
-
-static void segment_row(uint8_t *restrict is_start, const uint16_t *restrict row, int w)
+static void segment_row(uint8_t *restrict is_start, const uint16_t *restrict row, int vis_lum, int w)
 {
     AV_WN64(is_start + (w & ~7), 0);
     for (int x = 1; x < w; x++)
-        is_start[x] = hist_bin(row[x]) != hist_bin(row[x - 1]);
+        is_start[x] = cambi_bin(row[x], vis_lum) != cambi_bin(row[x - 1], vis_lum);
     is_start[0] = 0;
     is_start[w] = 1;
 }
@@ -139,14 +131,14 @@ static av_always_inline void hist_add_run(uint16_t *restrict hist, const int16_t
 }
 
 static void hist_row(uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
-                     const uint8_t *is_start, int window, int sign, int w)
+                     const uint8_t *is_start, int window, int vis_lum, int sign, int w)
 {
     for (int x = 0, start = 0; x <= w; x += 8)
         for (uint64_t starts = AV_RL64(is_start + x); starts; starts &= starts - 1) {
             const int end = x + (ff_ctzll(starts) >> 3), n = end - start;
-            const int bin = hist_bin(row[start]);
+            const int bin = cambi_bin(row[start], vis_lum);
 
-            if (bin < CAMBI_V_BAND_SIZE)
+            if (bin < cambi_band_size(vis_lum))
                 hist_add_run(hist + (bin + CAMBI_NUM_DIFFS) * stride + start, ramp, n + window - 1,
                              FFMIN(n, window), sign);
             start = end;
@@ -171,22 +163,22 @@ static av_always_inline void c_value_diff(float *restrict dst, float *restrict f
 
 static int c_value_row(float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
                        const float *reciprocal, const uint16_t *row, const uint8_t *is_start,
-                       int window, int w)
+                       int window, int vis_lum, int w)
 {
     float *const begin = dst;
 
     for (int x = 0, start = 0; x <= w; x += 8)
         for (uint64_t starts = AV_RL64(is_start + x); starts; starts &= starts - 1) {
             const int end = x + (ff_ctzll(starts) >> 3), n = end - start;
-            const int bin = hist_bin(row[start]);
+            const int bin = cambi_bin(row[start], vis_lum);
             const uint16_t *h = hist + (bin + CAMBI_NUM_DIFFS) * stride + start + window / 2;
 
             start = end;
-            if (bin == CAMBI_V_BAND_SIZE)
+            if (bin == cambi_band_size(vis_lum))
                 continue;
             memset(dst, 0, FFALIGN(n, VECTOR) * sizeof(*dst));
             for (int diff = 1; diff <= CAMBI_NUM_DIFFS; diff++)
-                if (tvi_visible(bin + CAMBI_V_BAND_BASE, diff))
+                if (tvi_visible(bin + cambi_band_base(vis_lum), diff, vis_lum))
                     c_value_diff(dst, factor, h, h + diff * stride, h - diff * stride, reciprocal,
                                  diff, n);
             dst += n;

@@ -26,6 +26,8 @@
 
 #include "shared_arith.h"
 
+#define VMAF_MAX_DEPTH 12       ///< bits of a sample that are read
+
 #if !defined(__CUDACC__) && !defined(__CUDA__)
 #include <float.h>
 // 16 means single precision for float, like 0

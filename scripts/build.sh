@@ -88,7 +88,7 @@ fuzz_arguments() {
         die "no clang here has libFuzzer" "install libclang-rt-VERSION-dev of your clang"
     printf '%s\n' --disable-everything --disable-autodetect --disable-doc --disable-programs \
         --disable-avdevice --disable-avformat --disable-swscale --disable-swresample \
-        --disable-x86asm --enable-filter=bliinds,blocksmooth,mad,vmaf,buffer,buffersink \
+        --disable-x86asm --enable-filter=bliinds,blocksmooth,cambi,mad,vmaf,buffer,buffersink \
         --enable-bsf=quantizer_metadata "--cc=$compiler" \
         --disable-debug --optflags=-O2 "--extra-cflags=-gline-tables-only \
 -fsanitize=fuzzer-no-link,$sanitizers -fno-sanitize=function -fno-sanitize-recover=all \

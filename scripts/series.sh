@@ -23,6 +23,9 @@ steps() {
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
         'tests/ref/fate/vmaf-*' '*pairs*' '*inputs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf*cuda*'
+    step cambi "avfilter: add the cambi filter" 'libavfilter/cambi.[ch]' '*vf_cambi.c' 'tests/*/cambi.*' \
+        'tests/ref/fate/cambi-*' 'doc/cambi.*'
+    step cambi_cuda "avfilter: add the cambi_cuda filter" '*vf_cambi?cuda*' 'tests/ref/fate/cambi-cuda*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
@@ -129,9 +132,10 @@ write() { # src folder
         done < "$work/files"
         git_as_us add -Af .
         git_as_us commit -q -m "${subjects[number]}" -m "$(body "${names[number]}")"
-        # what describes all filters may name a later one: manuals and tests; headers its own on CUDA
+        # what describes all filters may name a later one: manuals and tests; headers its own on CUDA, and
+        # vmaf's files its feature CAMBI
         [ "${names[number + 1]:-}" != "${names[number]}_cuda" ] || number=$((number + 1))
-        ! git_as_us diff -U0 HEAD~ -- configure libavcodec libavfilter tests/checkasm |
+        ! git_as_us diff -U0 HEAD~ -- configure libavcodec libavfilter tests/checkasm ':!*vmaf*' |
             grep -E "$(later "$number" '^[+]')" || die "the patch before ${names[number]} names a later filter"
     done
     rm -rf "$2"

@@ -7,7 +7,7 @@
 # FFMPEG is any build with the filters; clips are H.264 and HEVC, of 8 and of 10 bits.
 #
 #   PARTS="clips ffcrf"                             what is done
-#   FILTERS="bliinds ssim vmaf mad blocksmooth"     which filters
+#   FILTERS="bliinds cambi ssim vmaf mad blocksmooth"  which filters
 #   LIMIT=300        seconds that a command may take
 #
 # The exit status is 1 if a check failed, and 77 if there is no GPU to use.
@@ -19,7 +19,7 @@ set -u
 [ $# -ge 1 ] || { sed -n '2,/^# SPDX/{/SPDX/d;s/^# \{0,1\}//;p;}' "$0"; exit 2; }
 ffmpeg=$1
 shift
-filters=${FILTERS:-bliinds ssim vmaf mad blocksmooth}
+filters=${FILTERS:-bliinds cambi ssim vmaf mad blocksmooth}
 limit=${LIMIT:-300}
 decode=(-hwaccel cuda -hwaccel_output_format cuda)
 null="-f null -"

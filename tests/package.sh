@@ -39,7 +39,7 @@ says() { # pattern command...
 }
 
 has_filters() {
-    ! printf '%s\n' {bliinds,blocksmooth,mad,ssim,vmaf}{,_cuda} |
+    ! printf '%s\n' {bliinds,blocksmooth,cambi,mad,ssim,vmaf}{,_cuda} |
         grep -vxFf <(inside "$ffmpeg" -v error -filters | awk '{ print $2 }') | grep .
 }
 

@@ -74,6 +74,9 @@ METRICS = [
     Metric('mad', 'score|hi|lo', 'hi', 0, math.inf, 'lower', 'MAD',
            'Visible errors, and changes of local statistics where errors are plain; 0 is identical '
            'to the source. Source: E. C. Larson and D. M. Chandler, JEI 19(1), 2010.'),
+    Metric('cambi', 'score|cambi|', '(?!)', 0, math.inf, 'lower', 'CAMBI',
+           'Banding without the source: false contours in smooth areas; 5 and more is annoying. '
+           'Source: P. Tandon et al., Picture Coding Symposium 2021.'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',
            'Compares local means, contrast and structure with the source; 1 is identical. Source: '
            'Z. Wang et al., IEEE TIP 13(4), 2004.', digits=4),

@@ -325,8 +325,8 @@ static void check_image_rows(const CAMBIDSPContext *dsp)
         src_x[x] = 3 * x / 2;
     set_samples(UINT16_MAX);
     CHECK_ROW(dsp->source, "vmaf_cambi_source", uint16_t, ,
-              (uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int w),
-              ROW(uint8_t, src, 0), width & 1 ? src_x : NULL, depth);
+              (uint16_t *dst, const uint8_t *src, const int *src_x, int depth, int shift, int w),
+              ROW(uint8_t, src, 0), width & 1 ? src_x : NULL, depth, depth > 8 ? width % 7 : 0);
     set_samples(1023);
     CHECK_ROW(dsp->anti_dither, "vmaf_cambi_anti_dither", uint16_t, ,
               (uint16_t *dst, const uint16_t *above, const uint16_t *below, int w),
@@ -379,33 +379,36 @@ static void check_mask(const CAMBIDSPContext *dsp)
     bench_new(ROW(uint16_t, dst[1], 0), ROW(uint8_t, dst[1], 1), ROW(uint8_t, src, 0), 24, 1, 128);
 }
 
+/// Luminance thresholds of both models, in turn.
+#define VIS_LUM (width & 1 ? CAMBI_VIS_LUM : 0)
+
 static void check_segment(const CAMBIDSPContext *dsp)
 {
-    declare_func(void, uint8_t *is_start, const uint16_t *row, int w);
+    declare_func(void, uint8_t *is_start, const uint16_t *row, int vis_lum, int w);
 
     if (!check_func(dsp->segment, "vmaf_cambi_segment"))
         return;
     for (width = 1; width <= MAX_WIDTH; width++) {
         set_runs(ROW(uint16_t, src, 0), width);
-        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint16_t, src, 0), width);
-        call_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), width);
+        call_ref(ROW(uint8_t, dst[0], 0), ROW(uint16_t, src, 0), VIS_LUM, width);
+        call_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), VIS_LUM, width);
         if (memcmp(ROW(uint8_t, dst[0], 0), ROW(uint8_t, dst[1], 0), width + 1))
             checkasm_fail_func("%d samples", width);
     }
-    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), 128);
+    bench_new(ROW(uint8_t, dst[1], 0), ROW(uint16_t, src, 0), CAMBI_VIS_LUM, 128);
 }
 
 #define MAX_WINDOW  33
 #define HIST_STRIDE FFALIGN(MAX_WIDTH + MAX_WINDOW + 16, 32)
 
-static uint16_t hist[2][CAMBI_V_BAND_SIZE + 2 * CAMBI_NUM_DIFFS][HIST_STRIDE];
+static uint16_t hist[2][CAMBI_V_BAND_END + 2 * CAMBI_NUM_DIFFS][HIST_STRIDE];
 
 static void check_hist(const CAMBIDSPContext *dsp)
 {
     int16_t ramp[HIST_STRIDE];
 
     declare_func(void, uint16_t *hist, ptrdiff_t stride, const int16_t *ramp, const uint16_t *row,
-                 const uint8_t *is_start, int window, int sign, int w);
+                 const uint8_t *is_start, int window, int vis_lum, int sign, int w);
 
     for (int i = 0; i < HIST_STRIDE; i++)
         ramp[i] = i + 1;
@@ -416,13 +419,13 @@ static void check_hist(const CAMBIDSPContext *dsp)
         const int window = width % MAX_WINDOW | 1, sign = width % 3 ? 1 : -1;
 
         set_runs(ROW(uint16_t, src, 0), width);
-        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
-        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
-        call_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, sign, width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), VIS_LUM, width);
+        call_ref(hist[0][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, VIS_LUM, sign, width);
+        call_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, VIS_LUM, sign, width);
         if (memcmp(hist[0], hist[1], sizeof(hist[0])))
             checkasm_fail_func("%d samples, window %d", width, window);
     }
-    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), MAX_WINDOW, 1, 128);
+    bench_new(hist[1][0], HIST_STRIDE, ramp, ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), MAX_WINDOW, CAMBI_VIS_LUM, 1, 128);
 }
 
 static void check_c_value(const CAMBIDSPContext *dsp)
@@ -431,7 +434,7 @@ static void check_c_value(const CAMBIDSPContext *dsp)
 
     declare_func(int, float *dst, float *factor, const uint16_t *hist, ptrdiff_t stride,
                  const float *reciprocal, const uint16_t *row, const uint8_t *is_start, int window,
-                 int w);
+                 int vis_lum, int w);
 
     if (!check_func(dsp->c_value, "vmaf_cambi_c_value"))
         return;
@@ -445,16 +448,16 @@ static void check_c_value(const CAMBIDSPContext *dsp)
         int nb_ref, nb_new;
 
         set_runs(ROW(uint16_t, src, 0), width);
-        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), width);
+        dsp->segment(ROW(uint8_t, src, 1), ROW(uint16_t, src, 0), VIS_LUM, width);
         nb_ref = call_ref((float *)dst[0][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
-                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, VIS_LUM, width);
         nb_new = call_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal,
-                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, width);
+                          ROW(uint16_t, src, 0), ROW(uint8_t, src, 1), window, VIS_LUM, width);
         if (nb_ref != nb_new || memcmp(dst[0][0] + PAD, dst[1][0] + PAD, nb_ref * sizeof(float)))
             checkasm_fail_func("%d samples, window %d", width, window);
     }
     bench_new((float *)dst[1][0] + PAD, factor, hist[0][0], HIST_STRIDE, reciprocal, ROW(uint16_t, src, 0),
-              ROW(uint8_t, src, 1), MAX_WINDOW, 128);
+              ROW(uint8_t, src, 1), MAX_WINDOW, CAMBI_VIS_LUM, 128);
 }
 
 static void check_cambi(void)

@@ -87,6 +87,9 @@ mutants() {
   libavfilter/mad_block.h     @ s/4.5399929762484854e-5/3.72e-5/ @ mad-oracle mad-cases
   libavfilter/mad_tx.c        @ s/t->size = 2 \* length - 1;/t->size = 2 * length - 4;/ @ mad-tx
   libavfilter/mad_tx.c        @ s/v\[swap\]\[lane\]  = re \* f.re - im/v[swap][lane]  = re * f.re + im/ @ mad-cases mad-tx
+* libavfilter/vmaf_cambi.c    @ s/CAMBI_MODEL_V1 ? CAMBI_VIS_LUM : 0,/CAMBI_MODEL_V1 ? CAMBI_VIS_LUM : CAMBI_VIS_LUM,/ @ cambi-libvmaf
+  libavfilter/vmaf_cambi.c    @ s/return 16.0 \* s->heatmap/return 15.0 * s->heatmap/ @ cambi-heatmap
+  libavfilter/vf_cambi.c      @ s/dims.shift = luma->shift/dims.shift = 0/ @ cambi-formats
   libavfilter/blocksmooth.h   @ s/+ 4) \/ 5/+ 0) \/ 5/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/strong = 2 \* qf/strong = 2 * qf + 1/ @ blocksmooth-numbers
   libavfilter/blocksmooth.h   @ s/step >= (is_flat/step > (is_flat/ @ blocksmooth-numbers

@@ -3,6 +3,7 @@
 
 CUDA_TESTS_bliinds     = errors formats instances memory noise queue tiles
 CUDA_TESTS_blocksmooth = errors formats settings tiles writable
+CUDA_TESTS_cambi       = errors formats instances memory queue tiles
 CUDA_TESTS_mad         = errors flat formats instances maps queue tiles
 CUDA_TESTS_ssim        = errors formats instances queue tiles
 CUDA_TESTS_vmaf        = errors formats instances integers memory models queue tiles
@@ -10,11 +11,12 @@ CUDA_TESTS_vmaf        = errors formats instances integers memory models queue t
 # The largest width or height that is too small, for cuda_errors.
 TOO_SMALL_bliinds      = 3
 TOO_SMALL_blocksmooth  = 0
+TOO_SMALL_cambi        = 64
 TOO_SMALL_mad          = 63
 TOO_SMALL_ssim         = 14
 TOO_SMALL_vmaf         = 32
 
-# $(call TWINS,filter,filter in capitals)
+# $(call TWINS,filter,filter in capitals); the kernels of cambi_cuda are vmaf_cuda's
 define TWINS
 FATE_TWINS_$(1) = $(addprefix fate-$(1)-cuda-,$(filter-out errors,$(CUDA_TESTS_$(1))))
 $$(FATE_TWINS_$(1)): CMP = oneline
@@ -22,12 +24,13 @@ $$(FATE_TWINS_$(1)): REF = all the same
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: RUN  = cuda_$$(LAST) $(1) $(TOO_SMALL_$(1))
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors fate-$(1)-cuda-options: NEED = $(2)_FILTER $(2)_CUDA_FILTER HWUPLOAD_CUDA_FILTER
 $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors: ON = on_cuda
-FATE_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(1))
+FATE_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG)    += fate-$(1)-cuda-options $$(call PTX_TESTS,$(filter-out cambi,$(1)))
 FATE_HW_QUALITY-$$(call WITH_ALL, $(2)_CUDA_FILTER FFMPEG) += $$(FATE_TWINS_$(1)) fate-$(1)-cuda-errors
 endef
 
 $(eval $(call TWINS,bliinds,BLIINDS))
 $(eval $(call TWINS,blocksmooth,BLOCKSMOOTH))
+$(eval $(call TWINS,cambi,CAMBI))
 $(eval $(call TWINS,mad,MAD))
 $(eval $(call TWINS,ssim,SSIM))
 $(eval $(call TWINS,vmaf,VMAF))

@@ -15,19 +15,19 @@ with_maps=
 
 has_reference(){ # filter
     case $1 in
-    bliinds | blocksmooth) return 1 ;;
+    bliinds | blocksmooth | cambi) return 1 ;;
     esac
 }
 
 # A filter and its twin on the same frames, in one graph: lines, metadata and, if ${with_frames} is
 # set, frames have to be the same. Says what fails, and counts. The CPU's frames have another format
 # with the same samples, where its filter takes planes only; metrics leave alpha out, and of 16 bits
-# vmaf takes 12.
+# vmaf and cambi take 12.
 twins(){ # filter frames change-of-the-main-ones reference format [options [cuda-options]]
     cases=$((cases + 1))
     planar=$(echo $5 | sed "s/^nv12/yuv420p/;s/^nv16/yuv422p/;s/^p0/yuv420p/;s/^p2/yuv422p/
         s/msble/le/;$(test $1 = blocksmooth || echo s/yuva/yuv/)
-        $(test $1 != vmaf || echo s/16le/12le/)")
+        $(test $1 != vmaf -a $1 != cambi || echo s/16le/12le/)")
     up=${exact},format=$5,hwupload r='' r3='' graph=''
     if has_reference $1; then
         r=[r] r3=[r3] graph="$4,${exact},format=${planar},split[r][r2];[r2]${up}[r3];"
@@ -144,6 +144,8 @@ cuda_formats(){ # filter
 bliinds           ${few}|${more} ${clip}             174:98  avgblur=1 null features=1
 blocksmooth       ${few}|${more} ${blocks},scale     174:98  null null qf=127 qf=40:block=16
 blocksmooth       ${few}|${more} ${harsh},scale      174:98  null null qf=255
+cambi             ${few}         ${clip}             218:160 avgblur=1 null
+cambi.gpu         ${more}        ${clip}             480:360 avgblur=1 null enc_width=240:enc_height=180 enc_bitdepth=10
 mad               ${few}         ${clip}             174:98  avgblur=1 null
 mad.gpu           ${more}        ${clip}             174:98  avgblur=1 null
 ssim              ${few}|${more} ${clip}             174:98  null|avgblur=3|hflip|negate null
@@ -173,6 +175,9 @@ blocksmooth nv12        2:2|10:12|22:22|23:22|123:124|124:124|125:126|128:130|25
 blocksmooth p010le      2:2|10:12|22:22|24:22|60:64|62:64|124:130|126:132|128:134
 blocksmooth yuv444p     1:1|3:3|10:10|11:11|123:125|124:123|125:4|133:5|256:131
 blocksmooth yuv444p16le 1:1|3:3|10:10|11:11|59:61|60:63|61:65|62:4|133:5
+cambi       nv12        160:216|217:163|481:363
+cambi       p010le      216:161|482:360
+cambi.gpu   nv12        1280:720|1918:1080|1920:1080|3840:2160
 mad         yuv444p     64:64|65:67|131:64|163:243|80:96|135:225|108:192
 mad.gpu     yuv444p     451:300|1024:600|300:270|640:360|1920:64|160:1080|2592:64
 mad.gpu     yuv444p16le 64:64|65:67|131:64|163:243|80:96|135:225|108:192
@@ -194,15 +199,16 @@ END
 cuda_queue(){ # filter
     with_frames=yes queues="3 $(test -n "${on_cpu}" || echo 1 2 8 64)"
     frames=${twin_clip},loop=-1:3,trim=end_frame=23,crop size=96:80
-    test $1 != vmaf || frames=${frames%23,crop}13,crop size=218:160
+    test $1 != vmaf || frames=${frames%23,crop}13,crop
+    test $1 != vmaf -a $1 != cambi || size=218:160
     while read -r filters change reference options; do
         echo "${filters} nv12 ${frames} ${size} avgblur=1,${change} ${reference} ${options}"
     done << END | twins_of $1
-bliinds,mad,ssim,vmaf null               null
+bliinds,cambi,mad,ssim,vmaf null         null
 bliinds,vmaf          null               null               n_subsample=3
 bliinds,mad,ssim,vmaf trim=end_frame=1   null
 bliinds,mad,ssim,vmaf trim=start_frame=5 null
-bliinds,ssim,mad.gpu,vmaf null           null               enable=lt(mod(n\\,7)\\,3)
+bliinds,cambi,ssim,mad.gpu,vmaf null     null               enable=lt(mod(n\\,7)\\,3)
 mad,ssim,vmaf         trim=end_frame=9   null
 ssim,mad.gpu,vmaf     trim=end_frame=9   null               shortest=1
 mad,ssim,vmaf         null               trim=end_frame=1
@@ -299,7 +305,7 @@ cuda_noise(){ # filter
 # Three in one graph, one after another and side by side: the digits are the same.
 cuda_instances(){ # filter
     size=96:80
-    test $1 != vmaf || size=218:160
+    test $1 != vmaf -a $1 != cambi || size=218:160
     frames=${twin_clip},crop=${size},loop=-1:3,trim=end_frame=23
     twins $1 ${frames} avgblur=1 ${frames} nv12
     up=${exact},format=nv12,hwupload
@@ -342,7 +348,7 @@ cuda_writable(){ # filter
 # takes all sizes.
 cuda_errors(){ # filter too-small
     parsed=$1_cuda width=96 height=80
-    test $1 != vmaf || width=240 height=180
+    test $1 != vmaf -a $1 != cambi || width=240 height=180
     source=testsrc2=d=0.08:s=${width}x${height},scale
     while read -r m r options; do
         test "${r}" != - || r=${m}
