@@ -412,15 +412,37 @@ static const char *log_name(const ScoreMetric *metric)
 static void print_json_frame(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
                              const double *value)
 {
+    const char *between = "";
+
     av_bprintf(text, "%s\n    {\"frameNum\": %"PRIu64", \"metrics\": {",
                s->totals->nb_scored ? "," : "", n);
-    for (int i = 0; i < s->nb_reported; i++)
-        av_bprintf(text, "%s\"%s\": %s", i ? ", " : "", log_name(&s->metric[i]),
-                   JSON_NUMBER(s->metric[i].digits, value[i]));
+    for (int rank = 0; rank < METRIC_JSON_RANKS; rank++)
+        for (int i = 0; i < s->nb_reported; i++) {
+            if (s->metric[i].json_rank != rank)
+                continue;
+            av_bprintf(text, "%s\"%s\": %s", between, log_name(&s->metric[i]),
+                       JSON_NUMBER(s->metric[i].digits, value[i]));
+            between = ", ";
+        }
     for (int i = 0; i < METRIC_NB_MARKS; i++)
         if (ff_metric_is_marked(s->output, frame, i))
             av_bprintf(text, ", \"%s\": 1", mark_name[i]);
     av_bprintf(text, "}}");
+}
+
+/// Print the pooled values of metric i.
+static void print_pooled(const MetricLog *s, AVBPrint *text, int i)
+{
+    const int digits    = s->metric[i].digits;
+    const MetricPool *p = &s->totals->pool[i];
+
+    av_bprintf(text, "\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
+               "\"harmonic_mean\": %s", log_name(&s->metric[i]),
+               JSON_NUMBER(digits, p->nb ? p->min : NAN),
+               JSON_NUMBER(digits, p->nb ? p->max : NAN),
+               JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));
+    print_percentiles(s, text, ", \"p%d\": %s", i);
+    av_bprintf(text, "}");
 }
 
 static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
@@ -430,21 +452,15 @@ static void print_footer(const MetricLog *s, AVBPrint *text, int ended)
     const char *between   = "";
 
     av_bprintf(text, "\n  ],\n  \"pooled_metrics\": {");
-    for (int i = 0; i < s->nb_metrics; i++) {
-        const int digits    = s->metric[i].digits;
-        const MetricPool *p = &t->pool[i];
-
-        if (!s->metric[i].pooled || i >= s->nb_reported && !p->nb)
-            continue;
-        av_bprintf(text, "%s\n    \"%s\": {\"min\": %s, \"max\": %s, \"mean\": %s, "
-                   "\"harmonic_mean\": %s", between, log_name(&s->metric[i]),
-                   JSON_NUMBER(digits, p->nb ? p->min : NAN),
-                   JSON_NUMBER(digits, p->nb ? p->max : NAN),
-                   JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));
-        print_percentiles(s, text, ", \"p%d\": %s", i);
-        av_bprintf(text, "}");
-        between = ",";
-    }
+    for (int rank = 0; rank < METRIC_JSON_RANKS; rank++)
+        for (int i = 0; i < s->nb_metrics; i++) {
+            if (s->metric[i].json_rank != rank || !s->metric[i].pooled ||
+                i >= s->nb_reported && !t->pool[i].nb)
+                continue;
+            av_bprintf(text, "%s", between);
+            print_pooled(s, text, i);
+            between = ",";
+        }
     av_bprintf(text, "\n  },\n  \"aggregate_metrics\": {\"frames\": %"PRIu64", \"scored\": %"PRIu64
                ", \"valid\": %"PRIu64, t->nb_frames, t->nb_scored, t->nb_valid);
     for (int i = 0; i < s->output->nb_inputs; i++)

@@ -50,7 +50,7 @@
 #include "graph_reinit.h"
 
 /// The most metrics of a filter, with the values of a metric that has words.
-#define METRIC_MAX 64
+#define METRIC_MAX 128
 
 /// The most scores among these, and the most bins of a histogram: a wider range has no percentiles.
 #define METRIC_MAX_SCORES 8
@@ -82,6 +82,8 @@ static inline char *ff_metric_print(char text[METRIC_NUMBER_SIZE], const char *f
 #define METRIC_FIXED(digits, value) METRIC_TEXT("%.*f", digits, value)
 #define METRIC_SHORT(value)         METRIC_TEXT("%.*g", 6, value)
 
+#define METRIC_JSON_RANKS 3
+
 /// A value that a filter reports for each frame.
 typedef struct ScoreMetric {
     const char *name;
@@ -93,6 +95,7 @@ typedef struct ScoreMetric {
     /// number of frames and the mean of metric[0] for each. NULL for a number.
     const char *const *words;
     const char *log_name;   ///< in log_path, NULL for name
+    int json_rank;          ///< in log_path, values of lower rank come first
     /// Number of a model's score, from 1: it has percentiles, and a summary; 0 for a feature.
     int score_number;
     double min, max;        ///< range of a score; INFINITY if it has no bound

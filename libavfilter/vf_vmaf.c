@@ -52,7 +52,8 @@ typedef struct VMAFCPUContext {
     VMAFContext common;
 
     int drained;                        ///< command: frames do not wait any more
-    ADMContext adm[VMAF_NB_CSF];
+    ADMContext adm[VMAF_MAX_MODELS];
+    VIFContext vif[VMAF_MAX_MODELS];
     MotionContext motion[VMAF_NB_WINDOWS];
     SpeedContext speed[VMAF_NB_PRESCALES];
     CAMBIContext cambi[VMAF_MAX_MODELS];
@@ -70,7 +71,7 @@ static const AVOption vmaf_options[] = {
 
 AVFILTER_DEFINE_CLASS(vmaf);
 
-/// Check that a format is read as it is. Gray is, too, since it shall be refused and not converted.
+/// Check that a format is read as it is. Gray is, too: models that measure chroma refuse it.
 static int is_accepted(const AVPixFmtDescriptor *desc)
 {
     const int depth = desc->comp[0].depth;
@@ -89,6 +90,7 @@ static int next_task(VMAFCPUContext *s, const VMAFPass *pass, VMAFTask *task)
     case VMAF_FEATURE_SPEED: return ff_vmaf_speed_next(&s->speed[pass->instance], task);
     case VMAF_FEATURE_CAMBI: return ff_vmaf_cambi_next(&s->cambi[pass->instance], task);
     case VMAF_FEATURE_ADM:   return ff_vmaf_adm_next(&s->adm[pass->instance], task);
+    case VMAF_FEATURE_VIF:   return ff_vmaf_vif_next(&s->vif[pass->instance], task);
     default:                 return ff_vmaf_motion_next(&s->motion[pass->instance], task);
     }
 }
@@ -148,6 +150,9 @@ static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *enco
         case VMAF_FEATURE_ADM:
             ff_vmaf_adm_begin(&s->adm[i], encode, reference, c->adm[i], &result.adm[i]);
             break;
+        case VMAF_FEATURE_VIF:
+            ff_vmaf_vif_begin(&s->vif[i], encode, reference, &result.vif[i]);
+            break;
         case VMAF_FEATURE_MOTION:
             ff_vmaf_motion_begin(&s->motion[i], s->prev[i], reference, &sad[i]);
             break;
@@ -161,25 +166,26 @@ static void score_frame(AVFilterContext *ctx, AVFrame *main, const AVFrame *enco
 /// @return a new frame, or a reference if there is nothing to convert; NULL without memory
 static AVFrame *convert(const VMAFCPUContext *s, const AVFrame *src)
 {
-    static const enum AVPixelFormat planar[][3] = {
-        { AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV420P   },
-        { AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10 },
-        { AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12 },
+    static const enum AVPixelFormat planar[][4] = {
+        { AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV420P,   AV_PIX_FMT_GRAY8  },
+        { AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_GRAY10 },
+        { AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12, AV_PIX_FMT_GRAY12 },
     };
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(src->format);
     const int depth = desc->comp[0].depth, up = s->common.depth - depth;
+    const int is_gray = desc->nb_components < 3;
     AVFrame *dst;
 
-    if (!up && !desc->comp[0].shift && desc->comp[2].plane == 2)
+    if (!up && !desc->comp[0].shift && (is_gray || desc->comp[2].plane == 2))
         return av_frame_clone(src);
     if (!(dst = av_frame_alloc()))
         return NULL;
-    dst->format = planar[s->common.depth / 2 - 4][desc->log2_chroma_w + desc->log2_chroma_h];
+    dst->format = planar[s->common.depth / 2 - 4][is_gray ? 3 : desc->log2_chroma_w + desc->log2_chroma_h];
     dst->width  = src->width;
     dst->height = src->height;
     if (av_frame_get_buffer(dst, 0) < 0)
         av_frame_free(&dst);
-    for (int p = 0; p < 3 && dst; p++) {
+    for (int p = 0; p < desc->nb_components && dst; p++) {
         const AVComponentDescriptor *comp = &desc->comp[p];
         const int w = p ? AV_CEIL_RSHIFT(src->width,  desc->log2_chroma_w) : src->width;
         const int h = p ? AV_CEIL_RSHIFT(src->height, desc->log2_chroma_h) : src->height;
@@ -304,6 +310,9 @@ static int config_output(AVFilterLink *outlink)
         case VMAF_FEATURE_ADM:
             ret = ff_vmaf_adm_init(&s->adm[i], c->adm[i], c->depth, nb_slices);
             break;
+        case VMAF_FEATURE_VIF:
+            ret = ff_vmaf_vif_init(&s->vif[i], &c->vif[i], c->depth, nb_slices);
+            break;
         case VMAF_FEATURE_MOTION:
             ret = ff_vmaf_motion_init(&s->motion[i], c->width, c->depth, nb_slices);
             break;
@@ -331,10 +340,11 @@ static av_cold void uninit(AVFilterContext *ctx)
     ff_pair_sync_uninit(&s->sync, ctx);
     for (int i = 0; i < VMAF_NB_PRESCALES; i++)
         ff_vmaf_speed_close(&s->speed[i]);
-    for (int i = 0; i < VMAF_MAX_MODELS; i++)
+    for (int i = 0; i < VMAF_MAX_MODELS; i++) {
         ff_vmaf_cambi_close(&s->cambi[i]);
-    for (int i = 0; i < VMAF_NB_CSF; i++)
         ff_vmaf_adm_close(&s->adm[i]);
+        ff_vmaf_vif_close(&s->vif[i]);
+    }
     for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
         ff_vmaf_motion_close(&s->motion[i]);
         av_frame_free(&s->prev[i]);
@@ -351,7 +361,7 @@ static const AVFilterPad vmaf_outputs[] = {
 
 const FFFilter ff_vf_vmaf = {
     .p.name         = "vmaf",
-    .p.description  = NULL_IF_CONFIG_SMALL("Measure VMAF v1 against a reference."),
+    .p.description  = NULL_IF_CONFIG_SMALL("Measure VMAF against a reference."),
     .p.priv_class   = &vmaf_class,
     .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
                        AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,

@@ -161,7 +161,7 @@ static DEVICE_INLINE void decouple(ADMCoefficient &dst, ADMShared &s, const ADMS
     UNROLL
     for (int band = 0; band < ADM_BANDS; band++) {
         const int r = c[PAIR_REFERENCE][band], e = c[PAIR_MAIN][band];
-        const int restored = adm_decouple(FIRST, r, e, within_1deg);
+        const int restored = adm_decouple(FIRST, r, e, within_1deg, adm.gain);
         const int of[ADM_PARTS] = { restored, e - restored };
 
         dst.reference[band] = r;

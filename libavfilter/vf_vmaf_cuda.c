@@ -51,7 +51,7 @@
 
 /// Results of a pair. They are followed by SpEED's statistics of each prescaled size of chroma.
 typedef struct Result {
-    ADMSums adm[VMAF_NB_CSF];
+    ADMSums adm[VMAF_MAX_MODELS];
     uint64_t sad[VMAF_NB_WINDOWS];
     double cambi[VMAF_MAX_MODELS][CAMBI_SCALES];   ///< means of the largest c-values
 } Result;
@@ -184,7 +184,7 @@ static size_t image_size(const ADMScale *adm)
     return sizeof(int32_t) * PAIR_NB * adm->width * adm->height;
 }
 
-static int launch_adm(AVFilterContext *ctx, int csf)
+static int launch_adm(AVFilterContext *ctx, int instance)
 {
     VMAFCUDAContext *s = ctx->priv;
     ADMCUDAParams *p   = &s->adm;
@@ -194,7 +194,7 @@ static int launch_adm(AVFilterContext *ctx, int csf)
     for (int i = 0; i < ADM_SCALES; i++) {
         int ret;
 
-        p->adm   = s->common.adm[csf][i];
+        p->adm   = s->common.adm[instance][i];
         p->image = p->next;
         p->next += i ? s->pair.queue.max_batch * image_size(&p->adm) : 0;
         memcpy(p->row_shift[i], p->adm.row_shift, sizeof(p->adm.row_shift));
@@ -204,7 +204,7 @@ static int launch_adm(AVFilterContext *ctx, int csf)
         if (ret < 0)
             return ret;
     }
-    p->result_at = offsetof(Result, adm[csf]);
+    p->result_at = offsetof(Result, adm[instance]);
     return launch_kernel(ctx, s->kernel.adm_finish, ADM_SCALES * ADM_SUMS * ADM_BANDS,
                          ADM_FINISH_THREADS, p);
 }
@@ -366,6 +366,12 @@ static int check(AVFilterContext *ctx)
     VMAFCUDAContext *s = ctx->priv;
     int ret = ff_vmaf_config(&s->common, ctx, &s->pair.queue.inputs);
 
+    for (int m = 0; m < s->common.nb_models && ret >= 0; m++)
+        if (s->common.model[m].variant->family == VMAF_V0) {
+            av_log(ctx, AV_LOG_ERROR, "Model %s is not supported on CUDA: use the filter vmaf.\n",
+                   s->common.model[m].version);
+            ret = AVERROR(ENOSYS);
+        }
     return ret < 0 ? ret : set_size(ctx, ctx->inputs[0]->w, ctx->inputs[0]->h);
 }
 

@@ -56,12 +56,19 @@ int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
     return ff_metric_init(&s->log, ctx, &s->nb_frames);
 }
 
-// scores, CAMBI of each model, SpEED of each size, ADM of each viewing distance, motion of both windows
-static_assert(VMAF_MAX_MODELS * (VMAF_SPEED_U - VMAF_SCORE) +
-              VMAF_NB_PRESCALES * (VMAF_ADM2 - VMAF_SPEED_U) +
-              VMAF_NB_VARIANTS * (VMAF_SAD - VMAF_ADM2) +
-              VMAF_NB_WINDOWS * (VMAF_NB_VALUES - VMAF_SAD) <= METRIC_MAX, "METRIC_MAX");
+// a model has VIF, or CAMBI and SpEED
+static_assert(VMAF_MAX_MODELS * (VMAF_NB_VALUES - VIF_SCALES) <= METRIC_MAX, "METRIC_MAX");
 static_assert(VMAF_MAX_MODELS <= METRIC_MAX_SCORES, "METRIC_MAX_SCORES");
+
+/// Return the rank of a value in the JSON log. libvmaf logs scores last, after what needs the next
+/// frame; logs of v1 models alone have each model's score before its values.
+static int json_rank(const VMAFContext *s, enum VMAFValue value)
+{
+    for (int m = 0; m < s->nb_models; m++)
+        if (s->model[m].variant->family == VMAF_V0)
+            return value == VMAF_SCORE ? 2 : value >= VMAF_MOTION2;
+    return 0;
+}
 
 /// Add the values of a model to the log. Values that another model has, too, are added once.
 static int add_metrics(VMAFContext *s, int m)
@@ -70,10 +77,13 @@ static int add_metrics(VMAFContext *s, int m)
     ScoreMetric *score;
 
     for (int value = 0; value < VMAF_NB_VALUES; value++) {
-        char *name = ff_vmaf_log_name(model, value);
         int i = value == VMAF_SCORE ? s->log.nb_metrics : 0;
+        char *name;
 
-        if (!name)
+        s->metric_of[m][value] = -1;
+        if (!ff_vmaf_has_value(model, value))
+            continue;
+        if (!(name = ff_vmaf_log_name(model, value)))
             return AVERROR(ENOMEM);
         while (i < s->log.nb_metrics &&
                (s->metric[i].score_number || strcmp(s->name[i], name)))
@@ -86,6 +96,7 @@ static int add_metrics(VMAFContext *s, int m)
         s->name[i]   = name;
         s->metric[i] = (ScoreMetric){ .name = m ? name : ff_vmaf_value_name[value],
                                       .log_name = name, .digits = DIGITS, .pooled = 1,
+                                      .json_rank = json_rank(s, value),
                                       .score_number = value == VMAF_SCORE ? m + 1 : 0 };
         s->log.nb_metrics++;
     }
@@ -114,6 +125,15 @@ static int check_names(const VMAFContext *s, AVFilterContext *ctx)
 
 // ---- set-up ----
 
+/// Return whether a model measures chroma. The default models do.
+static int needs_chroma(const VMAFContext *s)
+{
+    for (int m = 0; m < s->nb_models; m++)
+        if (s->model[m].variant->family == VMAF_V1)
+            return 1;
+    return !s->nb_models;
+}
+
 /// Return the depth of the samples that are compared, or AVERROR(EINVAL) after a message.
 static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
                         const AVPixFmtDescriptor *main, const AVPixFmtDescriptor *reference)
@@ -122,12 +142,13 @@ static int choose_depth(const VMAFContext *s, AVFilterContext *ctx,
     const int reference_depth = FFMIN(reference->comp[0].depth, VMAF_MAX_DEPTH);
     const int depth = s->bitdepth && main_depth == 8 ? s->bitdepth : main_depth;
 
-    if (main->nb_components < 3 || reference->nb_components < 3) {
+    if (needs_chroma(s) && (main->nb_components < 3 || reference->nb_components < 3)) {
         av_log(ctx, AV_LOG_ERROR, "VMAF v1 measures chroma, and %s has none: use a filter like "
                "mad or ssim.\n", main->nb_components < 3 ? main->name : reference->name);
         return AVERROR(EINVAL);
     }
-    if (main->log2_chroma_w == reference->log2_chroma_w &&
+    if (main->nb_components == reference->nb_components &&
+        main->log2_chroma_w == reference->log2_chroma_w &&
         main->log2_chroma_h == reference->log2_chroma_h &&
         (reference_depth == depth || s->bitdepth == depth && reference_depth == 8))
         return depth;
@@ -146,8 +167,13 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     s->width  = width;
     s->height = height;
     // the sizes of the first ones are used for all
-    for (int i = 0; i < VMAF_NB_CSF; i++)
-        ff_vmaf_adm_scales_init(s->adm[i], ff_vmaf_adm_csf[i], width, height);
+    for (int m = 0; m < s->nb_models; m++) {
+        const VMAFModel *model = &s->model[m];
+
+        ff_vmaf_adm_scales_init(s->adm[m], &ff_vmaf_adm_params[model->variant->adm],
+                                model->adm_gain_limit, width, height);
+        ff_vmaf_vif_dims_init(&s->vif[m], width, height, model->vif_gain_limit);
+    }
     for (const VMAFPass *pass = s->pass; pass < s->pass + s->nb_passes && ret >= 0; pass++) {
         const int i = pass->instance;
 
@@ -162,15 +188,36 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
     return ret;
 }
 
-/// Return the instance of a feature that a model needs.
+/// Return the instance of a feature that a model needs, or -1.
 static int feature_instance(const VMAFModel *model, enum VMAFFeature feature)
 {
+    const int is_v1 = model->variant->family == VMAF_V1;
+
     switch (feature) {
-    case VMAF_FEATURE_SPEED: return model->variant->prescale;
-    case VMAF_FEATURE_CAMBI: return model->cambi_instance;
-    case VMAF_FEATURE_ADM:   return model->variant->csf;
-    default:                 return model->window;
+    case VMAF_FEATURE_SPEED: return is_v1 ? model->variant->prescale : -1;
+    case VMAF_FEATURE_CAMBI: return is_v1 ? model->cambi_instance : -1;
+    case VMAF_FEATURE_ADM:   return model->adm_instance;
+    case VMAF_FEATURE_VIF:   return is_v1 ? -1 : model->vif_instance;
+    default:                 return model->motion_force_zero ? -1 : model->window;
     }
+}
+
+/// Find the first models that have the parameters of model m.
+static void set_instances(VMAFContext *s, int m)
+{
+    VMAFModel *model = &s->model[m], *first = s->model;
+    int cambi = 0, adm = 0, vif = 0;
+
+    while (memcmp(&first[cambi].cambi, &model->cambi, sizeof(model->cambi)))
+        cambi++;
+    while (first[adm].variant->adm != model->variant->adm ||
+           first[adm].adm_gain_limit != model->adm_gain_limit)
+        adm++;
+    while (first[vif].vif_gain_limit != model->vif_gain_limit)
+        vif++;
+    model->cambi_instance = cambi;
+    model->adm_instance   = adm;
+    model->vif_instance   = vif;
 }
 
 static void init_passes(VMAFContext *s)
@@ -208,13 +255,10 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
     }
     for (int m = 0; m < s->nb_models; m++) {
         VMAFModel *model = &s->model[m];
-        int i = 0;
 
         if (s->bitdepth && main->comp[0].depth == 8 && !model->cambi.depth)
             model->cambi.depth = 8;
-        while (memcmp(&s->model[i].cambi, &model->cambi, sizeof(model->cambi)))
-            i++;
-        model->cambi_instance = i;
+        set_instances(s, m);
         s->has_window_5 |= model->window == VMAF_WINDOW_5;
         if ((ret = add_metrics(s, m)) < 0)
             return ret;
@@ -234,21 +278,29 @@ static void pair_values(const VMAFContext *s, double *dst, const VMAFPairResult 
 {
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
-        const enum VMAFCSF csf = model->variant->csf;
-        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[csf], &result->adm[csf],
-                                                      ff_vmaf_adm_csf[csf]);
+        const int instance     = model->adm_instance;
+        const ADMFeatures adm  = ff_vmaf_adm_features(s->adm[instance], &result->adm[instance],
+                                                      &ff_vmaf_adm_params[model->variant->adm]);
         double value[VMAF_NB_VALUES] = {
-            [VMAF_CAMBI] = result->cambi[model->cambi_instance],
-            [VMAF_ADM2]  = adm.adm2, [VMAF_AIM] = adm.aim, [VMAF_ADM3] = adm.adm3,
+            [VMAF_ADM2] = adm.adm2, [VMAF_AIM] = adm.aim, [VMAF_ADM3] = adm.adm3,
         };
 
         memcpy(value + VMAF_ADM_SCALE, adm.scale, sizeof(adm.scale));
-        memcpy(value + VMAF_SPEED_U, result->speed[model->variant->prescale],
-               sizeof(result->speed[0]));
+        if (model->variant->family == VMAF_V0) {
+            ff_vmaf_vif_features(value + VMAF_VIF_SCALE, &result->vif[model->vif_instance]);
+        } else {
+            value[VMAF_CAMBI] = result->cambi[model->cambi_instance];
+            memcpy(value + VMAF_SPEED_U, result->speed[model->variant->prescale],
+                   sizeof(result->speed[0]));
+        }
         for (int i = 0; i < VMAF_NB_VALUES; i++)
-            dst[s->metric_of[m][i]] = value[i];
+            if (s->metric_of[m][i] >= 0)
+                dst[s->metric_of[m][i]] = value[i];
     }
 }
+
+/// motion_max_val of the models.
+static const double motion_max[VMAF_NB_FAMILIES] = { [VMAF_V0] = 10000, [VMAF_V1] = 18 };
 
 void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, const uint64_t *sad)
 {
@@ -262,33 +314,41 @@ void ff_vmaf_add(VMAFContext *s, AVFrame *frame, const VMAFPairResult *result, c
         pair_values(s, p->value, result);
     if (!sad)
         return;
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++)
-        ff_vmaf_motion_add(&s->motion[i], i, s->segment_len, sad[i], s->width, s->height);
+    for (int family = 0; family < VMAF_NB_FAMILIES; family++)
+        for (int i = 0; i < VMAF_NB_WINDOWS; i++)
+            ff_vmaf_motion_add(&s->motion[family][i], i, s->segment_len, sad[i],
+                               s->width, s->height, motion_max[family]);
     s->segment_len++;
 }
 
 /// Add motion to the values of a frame, compute its scores, and log it.
 static int score_frame(VMAFContext *s, AVFilterContext *ctx, VMAFPending *p)
 {
-    double motion2[VMAF_NB_WINDOWS], motion3[VMAF_NB_WINDOWS];
+    double motion[VMAF_NB_FAMILIES][VMAF_NB_WINDOWS][3];        // SAD, motion2 and motion3
 
-    for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
-        motion2[i] = ff_vmaf_motion2(&s->motion[i], i, p->segment_pos, s->segment_len);
-        motion3[i] = ff_vmaf_motion3(&s->motion[i], i, p->segment_pos, s->segment_len);
-    }
+    for (int family = 0; family < VMAF_NB_FAMILIES; family++)
+        for (int i = 0; i < VMAF_NB_WINDOWS; i++) {
+            MotionState *state = &s->motion[family][i];
+            double *value      = motion[family][i];
+
+            value[0] = state->sad[p->segment_pos % 4];
+            value[1] = ff_vmaf_motion2(state, i, p->segment_pos, s->segment_len);
+            value[2] = ff_vmaf_motion3(state, i, p->segment_pos, s->segment_len);
+        }
     if (!p->is_scored)
         return 0;
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
+        const double *by_window = motion[model->variant->family][model->window];
         const int *of = s->metric_of[m];
+        double value[VMAF_NB_VALUES];
 
-        p->value[of[VMAF_SAD]]     = s->motion[model->window].sad[p->segment_pos % 4];
-        p->value[of[VMAF_MOTION2]] = motion2[model->window];
-        p->value[of[VMAF_MOTION3]] = motion3[model->window];
-        p->value[of[VMAF_SCORE]]   = ff_vmaf_predict(model, (const double[]){
-            p->value[of[VMAF_CAMBI]], p->value[of[VMAF_SPEED_UV]],
-            p->value[of[VMAF_ADM3]],  p->value[of[VMAF_MOTION3]],
-        });
+        p->value[of[VMAF_SAD]]     = model->motion_force_zero ? 0 : by_window[0];
+        p->value[of[VMAF_MOTION2]] = model->motion_force_zero ? 0 : by_window[1];
+        p->value[of[VMAF_MOTION3]] = model->motion_force_zero ? 0 : by_window[2];
+        for (int i = VMAF_SCORE + 1; i < VMAF_NB_VALUES; i++)
+            value[i] = of[i] < 0 ? 0 : p->value[of[i]];
+        p->value[of[VMAF_SCORE]] = ff_vmaf_predict(model, value);
     }
     return ff_metric_frame(&s->log, ctx, p->frame, p->n, p->value, 1);
 }

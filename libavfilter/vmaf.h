@@ -51,6 +51,7 @@ enum VMAFFeature {
     VMAF_FEATURE_SPEED,
     VMAF_FEATURE_CAMBI,
     VMAF_FEATURE_ADM,
+    VMAF_FEATURE_VIF,
     VMAF_FEATURE_MOTION,        ///< the last one, which still=1 leaves out
     VMAF_NB_FEATURES
 };
@@ -58,14 +59,15 @@ enum VMAFFeature {
 /// Pass of an extractor over each pair.
 typedef struct VMAFPass {
     enum VMAFFeature feature;
-    int instance;               ///< enum VMAFPrescale, a model, enum VMAFCSF or enum VMAFWindow
+    int instance;               ///< enum VMAFPrescale, enum VMAFWindow, or the first such model
 } VMAFPass;
 
-#define VMAF_MAX_PASSES (VMAF_NB_PRESCALES + VMAF_MAX_MODELS + VMAF_NB_CSF + VMAF_NB_WINDOWS)
+#define VMAF_MAX_PASSES (VMAF_NB_PRESCALES + 3 * VMAF_MAX_MODELS + VMAF_NB_WINDOWS)
 
 /// Results of a pair from the extractors, as far as the models need them.
 typedef struct VMAFPairResult {
-    ADMSums adm[VMAF_NB_CSF];
+    ADMSums adm[VMAF_MAX_MODELS];
+    VIFSums vif[VMAF_MAX_MODELS];
     double cambi[VMAF_MAX_MODELS];
     double speed[VMAF_NB_PRESCALES][VMAF_CHROMA + 1];   ///< scores of U, V and both
 } VMAFPairResult;
@@ -92,19 +94,21 @@ typedef struct VMAFContext {
     int has_window_5;           ///< whether motion is measured over five frames
     ScoreMetric metric[METRIC_MAX];
     char *name[METRIC_MAX];     ///< names in libvmaf's logs
-    int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];     ///< models may have values in common
+    /// Indices of metrics, -1 without the value. Models may have values in common.
+    int metric_of[VMAF_MAX_MODELS][VMAF_NB_VALUES];
 
     int width, height, depth;   ///< size of the pictures, and bits of the samples that are compared
     int chroma_w, chroma_h;     ///< log2 of the chroma subsampling
     CAMBIDims cambi[VMAF_MAX_MODELS];
     SpeedDims speed[VMAF_NB_PRESCALES];
-    ADMScale adm[VMAF_NB_CSF][ADM_SCALES];
+    ADMScale adm[VMAF_MAX_MODELS][ADM_SCALES];
+    VIFDims vif[VMAF_MAX_MODELS];
 
     uint64_t nb_frames;         ///< frames added so far
     VMAFPending pending[VMAF_MAX_PENDING];
     int nb_pending;
     uint64_t segment_len;       ///< consecutive compared frames: the segment for motion
-    MotionState motion[VMAF_NB_WINDOWS];
+    MotionState motion[VMAF_NB_FAMILIES][VMAF_NB_WINDOWS];
 } VMAFContext;
 
 /// The options of a VMAF filter, whose context has it as member.

@@ -33,10 +33,6 @@
 #include "vmaf_adm.h"
 #include "vmaf_adm_template.c"
 
-#define ADM_NOISE_WEIGHT 0.02       ///< adm_noise_weight of the v1 models
-#define ADM_DLM_WEIGHT   0.7        ///< adm_dlm_weight: share of DLM in adm3, beside AIM
-#define ADM_MIN_VAL      0.5        ///< adm_min_val: least adm3
-
 // ---- row functions ----
 
 static const int taps[2][4] = { ADM_DWT_LOW, ADM_DWT_HIGH };
@@ -102,7 +98,7 @@ void ff_vmaf_adm_angle_flag_c(int32_t *dst, const int32_t *bands, ptrdiff_t stri
 
 static av_always_inline void decouple_row(int is_first, int32_t *dst, const int32_t *bands,
                                           ptrdiff_t stride, const int32_t *angle_flag,
-                                          const uint32_t csf_weight[ADM_BANDS], int w)
+                                          const ADMScale *scale, int w)
 {
     for (int x = 0; x < w; x++) {
         int cm_row[ADM_PARTS] = { 0 }, cm_centre_excess[ADM_PARTS] = { 0 };
@@ -110,11 +106,12 @@ static av_always_inline void decouple_row(int is_first, int32_t *dst, const int3
         for (int band = 0; band < ADM_BANDS; band++) {
             const int encode    = bands[band * stride + x];
             const int reference = bands[(ADM_BANDS + band) * stride + x];
-            const int restored  = adm_decouple(is_first, reference, encode, angle_flag[x]);
+            const int restored  = adm_decouple(is_first, reference, encode, angle_flag[x],
+                                                   scale->gain);
 
             for (int part = 0; part < ADM_PARTS; part++) {
                 const int value = adm_csf(is_first, part == ADM_RESTORED ? restored
-                                                    : encode - restored, csf_weight[band]);
+                                                    : encode - restored, scale->csf_weight[band]);
                 int cm_neighbour;
                 const int cm_centre = adm_contrast_mask(is_first, value, band, &cm_neighbour);
 
@@ -131,15 +128,15 @@ static av_always_inline void decouple_row(int is_first, int32_t *dst, const int3
 }
 
 static void decouple0(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                      const int32_t *angle_flag, const uint32_t *csf_weight, int w)
+                      const int32_t *angle_flag, const ADMScale *scale, int w)
 {
-    decouple_row(1, dst, bands, stride, angle_flag, csf_weight, w);
+    decouple_row(1, dst, bands, stride, angle_flag, scale, w);
 }
 
 static void decouple(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                     const int32_t *angle_flag, const uint32_t *csf_weight, int w)
+                     const int32_t *angle_flag, const ADMScale *scale, int w)
 {
-    decouple_row(0, dst, bands, stride, angle_flag, csf_weight, w);
+    decouple_row(0, dst, bands, stride, angle_flag, scale, w);
 }
 
 static uint64_t minkowski_sum(const int32_t *value, const int32_t *threshold,
@@ -152,7 +149,7 @@ static uint64_t minkowski_sum(const int32_t *value, const int32_t *threshold,
     return sum;
 }
 
-av_cold void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth)
+av_cold void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth, int gain_factor)
 {
     *dsp = (ADMDSPContext){
         .dwt_vertical   = { dwt_vertical0, dwt_vertical },
@@ -167,7 +164,7 @@ av_cold void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth)
         ff_vmaf_adm_dsp_init_avx2(dsp);
 #endif
 #if ARCH_X86 && HAVE_X86ASM
-    ff_vmaf_adm_dsp_init_x86(dsp, depth);
+    ff_vmaf_adm_dsp_init_x86(dsp, depth, gain_factor);
 #endif
 }
 
@@ -234,7 +231,7 @@ static void decouple_bands(const ADMContext *s, ADMSlice *slice, int y)
 
     s->dsp.angle_flag(slice->scratch, slice->band + from, s->stride, w);
     s->dsp.decouple[sc->scale > 0](dst + from, slice->band + from, s->stride, slice->scratch,
-                                   sc->csf_weight, w);
+                                   sc, w);
     for (int part = 0; part < ADM_PARTS && !sc->left; part++) {
         int32_t *cm_row = dst + (ADM_CM_ROW + part) * s->stride;
 
@@ -312,7 +309,7 @@ av_cold int ff_vmaf_adm_init(ADMContext *s, const ADMScale scale[ADM_SCALES], in
 
     s->depth     = depth;
     s->nb_slices = nb_slices;
-    ff_vmaf_adm_dsp_init(&s->dsp, depth);
+    ff_vmaf_adm_dsp_init(&s->dsp, depth, scale->gain.factor);
     // rows of neighbouring bands do not share sets of a cache
     s->stride = FFALIGN(scale->w + 2 * VMAF_PAD / 4, 32) + 16;
     for (int i = 1; i < ADM_SCALES; i++) {
@@ -369,13 +366,19 @@ av_cold void ff_vmaf_adm_close(ADMContext *s)
 
 // ---- features ----
 
-av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES],
-                                     int w, int h)
+av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const ADMParams *params,
+                                     double gain_limit, int w, int h)
 {
+    ADMGain gain = { .limit = gain_limit };
+
+    if (gain_limit == (int)gain_limit) {
+        gain.factor = gain_limit;
+        gain.max    = UINT32_MAX / gain.factor;
+    }
     for (int i = 0; i < ADM_SCALES; i++) {
         ADMScale *s = &scale[i];
 
-        *s = (ADMScale){ .scale = i, .width = w, .height = h };
+        *s = (ADMScale){ .gain = gain, .scale = i, .width = w, .height = h };
         s->w = w  = (w + 1) / 2;
         s->h = h  = (h + 1) / 2;
         s->left   = w * 0.1 - 0.5;
@@ -386,7 +389,9 @@ av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf
             const int is_diagonal = band == ADM_D;
             const double unit     = i ? 0x1p32 : is_diagonal ? 0x1p23 : 0x1p21;
 
-            s->csf_weight[band] = csf[is_diagonal][i] * unit;
+            s->csf_weight[band] = params->csf[is_diagonal][i] * unit;
+            if (!i && params->first_weight[is_diagonal])
+                s->csf_weight[band] = params->first_weight[is_diagonal];
             for (int part = 0; part < ADM_SUMS; part++) {
                 const int shift = part != ADM_REFERENCE ?
                                   ceil_log2(w) - (i ? 0 : is_diagonal ? 3 : 4) :
@@ -405,7 +410,7 @@ av_cold void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf
 
 /// Pool a part of a scale: the cube roots of its bands' sums, with those of the noise.
 static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums,
-                              const float csf[2][ADM_SCALES], int part, double noise_weight)
+                              const ADMParams *params, int part, double noise_weight)
 {
     static const int part_bits[] = { 0, 45, 39, 36 }, reference_bits[] = { 18, 32, 27, 23 };
     const int scale = s->scale, area = (s->bottom - s->top) * (s->right - s->left);
@@ -421,31 +426,32 @@ static float adm_pooled_scale(const ADMScale *s, const ADMSums *sums,
                       ldexp(1, bits - shift);
 
         if (part == ADM_REFERENCE)
-            mean *= pow(csf[band == ADM_D][scale], 3);
+            mean *= pow(params->csf[band == ADM_D][scale], 3);
         pooled[band] = powf(mean, 1 / 3.f) + powf(area * noise_weight, 1 / 3.f);
     }
     return pooled[ADM_H] + pooled[ADM_V] + pooled[ADM_D];
 }
 
 ADMFeatures ff_vmaf_adm_features(const ADMScale scale[ADM_SCALES], const ADMSums *sums,
-                                 const float csf[2][ADM_SCALES])
+                                 const ADMParams *params)
 {
     double num_dlm = 0, num_aim = 0, den = 0;
     ADMFeatures f;
 
     for (int i = 0; i < ADM_SCALES; i++) {
-        const float num_scale = adm_pooled_scale(&scale[i], sums, csf, ADM_RESTORED,
-                                                 ADM_NOISE_WEIGHT);
-        const float den_scale = adm_pooled_scale(&scale[i], sums, csf, ADM_REFERENCE,
-                                                 ADM_NOISE_WEIGHT);
+        const float num_scale = adm_pooled_scale(&scale[i], sums, params, ADM_RESTORED,
+                                                 params->noise_weight);
+        const float den_scale = adm_pooled_scale(&scale[i], sums, params, ADM_REFERENCE,
+                                                 params->noise_weight);
 
         num_dlm += num_scale;
         den     += den_scale;
-        num_aim += adm_pooled_scale(&scale[i], sums, csf, ADM_ADDITIVE, 0);
+        num_aim += adm_pooled_scale(&scale[i], sums, params, ADM_ADDITIVE, 0);
         f.scale[i] = (double)num_scale / den_scale;
     }
     f.adm2 = num_dlm / den;
     f.aim  = num_aim / den;
-    f.adm3 = FFMAX(f.adm2 * ADM_DLM_WEIGHT + (1 - f.aim) * (1 - ADM_DLM_WEIGHT), ADM_MIN_VAL);
+    f.adm3 = FFMAX(f.adm2 * params->dlm_weight + (1 - f.aim) * (1 - params->dlm_weight),
+                   params->min_val);
     return f;
 }

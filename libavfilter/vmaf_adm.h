@@ -33,12 +33,22 @@
 #include "vmaf_adm_ops.h"
 #include "vmaf_cpu.h"
 
+/// Properties in which the ADM of models differs, besides the limit of the gain.
+typedef struct ADMParams {
+    float csf[2][ADM_SCALES];   ///< contrast sensitivity by [is_diagonal][scale]
+    /// Weights of the first scale in fixed point by [is_diagonal], where libvmaf has constants; else 0.
+    uint32_t first_weight[2];
+    double noise_weight;        ///< adm_noise_weight
+    double dlm_weight;          ///< adm_dlm_weight: share of DLM in adm3, beside AIM
+    double min_val;             ///< adm_min_val: least adm3
+} ADMParams;
+
 /**
  * Set up the scales of pictures of a size, in samples.
  *
- * @param csf contrast sensitivity by scale: of horizontal and vertical detail, and of diagonal detail
+ * @param gain_limit adm_enhn_gain_limit, from 1 to 100
  */
-void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const float csf[2][ADM_SCALES],
+void ff_vmaf_adm_scales_init(ADMScale scale[ADM_SCALES], const ADMParams *params, double gain_limit,
                              int w, int h);
 
 /// Features of a pair: libvmaf's adm2, aim, adm3 and adm_scale0 to adm_scale3.
@@ -48,7 +58,7 @@ typedef struct ADMFeatures {
 
 /// Pool the sums of a pair (libvmaf's adm_score()).
 ADMFeatures ff_vmaf_adm_features(const ADMScale scale[ADM_SCALES], const ADMSums *sums,
-                                 const float csf[2][ADM_SCALES]);
+                                 const ADMParams *params);
 
 /// Rows that coefficients are decoupled to: the weighted parts, band by band, and their masking.
 enum ADMRow {
@@ -70,9 +80,10 @@ typedef struct ADMDSPContext {
     void (*dwt_horizontal[2])(int32_t *low, int32_t *high, const void *src, int shift, int w);
     /// Set dst to -1 where adm_within_1deg(), else to 0.
     void (*angle_flag)(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);
-    /// Decouple coefficients to the rows of enum ADMRow, stride elements apart.
+    /// Decouple coefficients to the rows of enum ADMRow, stride elements apart. The assembly needs a gain
+    /// with a factor.
     void (*decouple[2])(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                        const int32_t *angle_flag, const uint32_t csf_weight[ADM_BANDS], int w);
+                        const int32_t *angle_flag, const ADMScale *scale, int w);
     /// Compute masking thresholds from three rows each of ADM_CM_ROW: sums over 3x3 and the excess.
     void (*cm_threshold)(int32_t *dst, const int32_t *const cm_row[3],
                          const int32_t *cm_centre_excess, int w);
@@ -81,9 +92,10 @@ typedef struct ADMDSPContext {
                               const ADMCubeShifts *shifts, int w);
 } ADMDSPContext;
 
-void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth);
+/// @param gain_factor ADMGain.factor of the scales
+void ff_vmaf_adm_dsp_init(ADMDSPContext *dsp, int depth, int gain_factor);
 void ff_vmaf_adm_dsp_init_avx2(ADMDSPContext *dsp);
-void ff_vmaf_adm_dsp_init_x86(ADMDSPContext *dsp, int depth);
+void ff_vmaf_adm_dsp_init_x86(ADMDSPContext *dsp, int depth, int gain_factor);
 
 /// C version of angle_flag().
 void ff_vmaf_adm_angle_flag_c(int32_t *dst, const int32_t *bands, ptrdiff_t stride, int w);

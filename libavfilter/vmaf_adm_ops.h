@@ -75,13 +75,23 @@ typedef struct ADMCubeShifts {
     int square_shift, shift;    ///< right shifts of the square, and of the cube
 } ADMCubeShifts;
 
-/// A scale of the transform, for pictures of one size and one viewing distance.
+/// Limit of the gain within one degree (libvmaf's adm_enhn_gain_limit): how much more contrast than the
+/// reference the restored part may have.
+typedef struct ADMGain {
+    uint32_t factor;            ///< limit if it is a whole number, else 0
+    uint32_t max;               ///< largest coefficient whose product with the factor has 32 bits
+    double limit;
+} ADMGain;
+
+/// A scale of the transform, for pictures of one size and the ADM of one model.
 typedef struct ADMScale {
+    // the assembly knows the offsets of these two
+    uint32_t csf_weight[ADM_BANDS];     ///< in fixed point: 2^-21, diagonal 2^-23, next scales 2^-32
+    ADMGain gain;
     int scale;
     int width, height;          ///< size of the picture that is transformed
     int w, h;                   ///< size of a band
     int left, right, top, bottom;       ///< area that is pooled, without right and bottom
-    uint32_t csf_weight[ADM_BANDS];     ///< in fixed point: 2^-21, diagonal 2^-23, next scales 2^-32
     ADMCubeShifts cube_shifts[ADM_SUMS][ADM_BANDS];
     int row_shift[ADM_SUMS];    ///< right shift of a row's sum
 } ADMScale;
@@ -132,8 +142,23 @@ SHARED_INLINE int adm_within_1deg(float product, float reference, float encode)
            (double)product * product >= (double)ADM_COS_1DEG_SQ * reference * encode;
 }
 
+/// Return the absolute value of a restored part within one degree, given that of the encode.
+SHARED_INLINE uint32_t adm_enhance(uint32_t restored, uint32_t encode, ADMGain gain)
+{
+    double product;
+
+    if (gain.factor) {
+        // larger ones have a product above any coefficient
+        restored = (restored < gain.max ? restored : gain.max) * gain.factor;
+        return restored < encode ? restored : encode;
+    }
+    product = restored * gain.limit;
+    return product < encode ? (uint32_t)product : encode;
+}
+
 /// Return the restored part of a coefficient. In the first scale all products have 32 bits.
-SHARED_INLINE int adm_decouple(int is_first, int reference, int encode, int within_1deg)
+SHARED_INLINE int adm_decouple(int is_first, int reference, int encode, int within_1deg,
+                               ADMGain gain)
 {
     const uint32_t s = vmaf_abs(reference), e = vmaf_abs(encode);
     const union { float f; uint32_t i; } exponent = { (float)(int)(s & ~(s >> 1)) };
@@ -149,8 +174,12 @@ SHARED_INLINE int adm_decouple(int is_first, int reference, int encode, int with
     const int restored     = is_first ? (int)ratio * reference + 16384 >> 15 :
                              adm_round_shift((int64_t)(int)ratio * reference, 15);
 
-    // adm_enhn_gain_limit=1: within one degree, the encode has no more contrast than the reference
-    return within_1deg && (int)e < vmaf_abs(restored) ? encode : restored;
+    if (within_1deg) {
+        const int enhanced = adm_enhance(vmaf_abs(restored), e, gain);
+
+        return reference < 0 ? -enhanced : enhanced;
+    }
+    return restored;
 }
 
 /// Weight a coefficient by the contrast sensitivity.

@@ -29,8 +29,6 @@
 #include "vmaf_integer_motion.h"
 #include "vmaf_integer_motion_template.c"
 
-#define MOTION_MAX 18       ///< motion_max_val of the v1 models: masking saturates
-
 av_cold void ff_vmaf_motion_dsp_init(MotionDSPContext *dsp)
 {
     *dsp = row_functions;
@@ -118,9 +116,9 @@ av_cold void ff_vmaf_motion_close(MotionContext *s)
 // ---- features ----
 
 void ff_vmaf_motion_add(MotionState *s, enum VMAFWindow window, int64_t i, uint64_t sad,
-                        int width, int height)
+                        int width, int height, double max)
 {
-    s->sad[i % 4] = i <= window ? 0 : FFMIN(sad / 256. / (width * height), MOTION_MAX);
+    s->sad[i % 4] = i <= window ? 0 : FFMIN(sad / 256. / (width * height), max);
 }
 
 double ff_vmaf_motion2(const MotionState *s, enum VMAFWindow window, int64_t i, int64_t length)

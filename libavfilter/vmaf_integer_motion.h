@@ -48,8 +48,9 @@ typedef struct MotionState {
 } MotionState;
 
 /// Set the SAD of frame i of the segment. Frames without a frame to compare with have none.
+/// @param max motion_max_val: masking saturates
 void ff_vmaf_motion_add(MotionState *s, enum VMAFWindow window, int64_t i, uint64_t sad,
-                        int width, int height);
+                        int width, int height, double max);
 
 /**
  * Compute libvmaf's motion2 of a frame, which depends on the frames around it.

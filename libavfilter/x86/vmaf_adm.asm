@@ -404,13 +404,18 @@ cglobal vmaf_adm_dwt_horizontal, 5, 6, 16, low, high, src, shift, w, x
     mova            m7, m6
     SCALE           m7, m0, m4, m8, [q_half15], 15
 %endif
-    ; within one degree, no more contrast than the reference
+    ; within one degree, no more than the reference by the gain
     pabsd           m4, m7
-    pcmpgtd         m4, m3
-    pand            m4, m15
-    pblendvb        m7, m7, m1, m4
+    vpbroadcastd    m3, [scaleq + 20]
+    pminud          m4, m3
+    vpbroadcastd    m3, [scaleq + 16]
+    pmulld          m4, m3
+    pabsd           m3, m1
+    pminud          m4, m3
+    psignd          m4, m7
+    pblendvb        m7, m7, m4, m15
     psubd           m1, m7                  ; additive impairment
-    vpbroadcastd    m2, [csf_weightq + %1 * 4]
+    vpbroadcastd    m2, [scaleq + %1 * 4]
 %if %2
     pmulld          m7, m2
     pmulld          m1, m2
@@ -430,9 +435,9 @@ cglobal vmaf_adm_dwt_horizontal, 5, 6, 16, low, high, src, shift, w, x
 %endmacro
 
 ; void vmaf_adm_decouple(int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-;                        const int32_t *angle_flag, const uint32_t csf_weight[3], int w)
+;                        const int32_t *angle_flag, const ADMScale *scale, int w)
 %macro DECOUPLE 2 ; suffix, whether the scale is the first
-cglobal vmaf_adm_decouple%1, 6, 9, 16, dst, e, stride, aligned, csf_weight, w, r, additive, stride3
+cglobal vmaf_adm_decouple%1, 6, 9, 16, dst, e, stride, aligned, scale, w, r, additive, stride3
     shl        strideq, 2
     lea       stride3q, [strideq * 3]
     lea             rq, [eq   + stride3q]

@@ -24,6 +24,7 @@
 #include "libavfilter/vmaf_cambi.h"
 #include "libavfilter/vmaf_integer_motion.h"
 #include "libavfilter/vmaf_speed.h"
+#include "libavfilter/vmaf_vif.h"
 #include "libavutil/common.h"
 #include "libavutil/macros.h"
 #include "libavutil/mem_internal.h"
@@ -173,12 +174,12 @@ static void check_angle_flag(const ADMDSPContext *dsp)
 static void check_decouple(const ADMDSPContext *dsp, int is_next)
 {
     // with the last one, products are just a half of what their shift drops
-    const uint32_t csf_weight[ADM_BANDS] = { is_next ? 251773000 : 24809, 107484000 >> 14,
-                                              is_next ? 154194000 : 32768 };
+    ADMScale scale = { .csf_weight = { is_next ? 251773000 : 24809, 107484000 >> 14,
+                                       is_next ? 154194000 : 32768 } };
     int32_t angle_flag[FFALIGN(MAX_WIDTH, 16)];
 
     declare_func(void, int32_t *dst, const int32_t *bands, ptrdiff_t stride,
-                 const int32_t *angle_flag, const uint32_t *csf_weight, int w);
+                 const int32_t *angle_flag, const ADMScale *scale, int w);
 
     if (!check_func(dsp->decouple[is_next], "vmaf_adm_decouple_%d", is_next))
         return;
@@ -186,11 +187,13 @@ static void check_decouple(const ADMDSPContext *dsp, int is_next)
         set_bands(is_next ? 29 : 16);
         for (int i = 0; i < FF_ARRAY_ELEMS(angle_flag); i++)
             angle_flag[i] = -(int)(rnd() & 1);
-        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
-        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, width);
+        scale.gain.factor = width & 1 ? 1 : 1 + rnd() % 100;
+        scale.gain.max    = UINT32_MAX / scale.gain.factor;
+        call_ref(dst[0][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, width);
+        call_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, width);
         compare(ADM_ROWS, 4);
     }
-    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, csf_weight, 128);
+    bench_new(dst[1][0] + PAD, src[0] + PAD, STRIDE, angle_flag, &scale, 128);
 }
 
 static void check_minkowski_sum(const ADMDSPContext *dsp)
@@ -229,7 +232,7 @@ static void check_adm(void)
 
     for (int i = 0; i < FF_ARRAY_ELEMS(depths); i++) {
         depth = depths[i];
-        ff_vmaf_adm_dsp_init(&dsp, depth);
+        ff_vmaf_adm_dsp_init(&dsp, depth, 1);
         check_dwt_vertical(&dsp, 0);
     }
     check_dwt_vertical(&dsp, 1);
@@ -534,8 +537,154 @@ static void check_speed(void)
     report("speed");
 }
 
+// ---- VIF ----
+
+#define VIF_STRIDE STRIDE               ///< elements of 16 bits: two rows in one of src or dst
+typedef const uint8_t *const (*ROWS)[2 * VIF_MAX_PAIRS];
+
+static void set_bytes(void)
+{
+    for (int i = 0; i < sizeof(src); i++)
+        ((uint8_t *)src)[i] = rnd() % 4 ? rnd() : rnd() & 1 ? 255 : 0;
+}
+
+static void check_vif_vertical(const VIFDSPContext *dsp, int is_deep, int scale)
+{
+    const uint8_t *row[PAIR_NB][2 * VIF_MAX_PAIRS];
+    VIFFilter filter;
+    int16_t *out[2][2];
+
+    declare_func(void, int16_t *dst[2], ptrdiff_t stride,
+                 const uint8_t *const (*row)[2 * VIF_MAX_PAIRS], const VIFFilter *filter,
+                 int shift, int w);
+
+    if (!check_func(dsp->vertical[is_deep], "vmaf_vif_vertical_%d_%d", is_deep, scale))
+        return;
+    ff_vmaf_vif_filter_init(&filter, scale);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            out[i][j] = ROW(int16_t, dst[i], 0) + j * VIF_STRIDE;
+    // a last vector may overlap the one before
+    for (width = is_deep ? 1 : 16; width <= MAX_WIDTH; width++) {
+        depth = is_deep ? 16 - width % 7 : 8;
+        set_bytes();
+        for (int p = 0; p < PAIR_NB; p++)
+            for (int i = 0; i < 2 * filter.nb_pairs; i++)
+                row[p][i] = (const uint8_t *)(src[rnd() % NB_BANDS] + rnd() % PAD);
+        call_ref(out[0], 2 * VIF_STRIDE, (ROWS)row, &filter, 16 - depth, width);
+        call_new(out[1], 2 * VIF_STRIDE, (ROWS)row, &filter, 16 - depth, width);
+        for (int i = 0; i < 2 * VIF_ROWS; i++)
+            if (memcmp(out[0][0] + i * VIF_STRIDE, out[1][0] + i * VIF_STRIDE, 2 * width))
+                checkasm_fail_func("row %d of %d elements, %d bits", i, width, depth);
+    }
+    bench_new(out[1], 2 * VIF_STRIDE, (ROWS)row, &filter, 0, 128);
+}
+
+static void check_vif_horizontal(const VIFDSPContext *dsp, int scale)
+{
+    const int16_t *in = (const int16_t *)src + 2 * PAD;
+    VIFFilter filter;
+
+    declare_func(void, uint32_t *dst, const int16_t *src, ptrdiff_t stride,
+                 const VIFFilter *filter, int w);
+
+    if (!check_func(dsp->horizontal, "vmaf_vif_horizontal_%d", scale))
+        return;
+    ff_vmaf_vif_filter_init(&filter, scale);
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        uint32_t *out[2] = { ROW(uint32_t, dst[0], 0), ROW(uint32_t, dst[1], 0) };
+
+        set_bytes();
+        call_ref(out[0], in, VIF_STRIDE, &filter, width);
+        call_new(out[1], in, VIF_STRIDE, &filter, width);
+        compare(VIF_STATS_ROWS, 4);
+    }
+    bench_new(ROW(uint32_t, dst[1], 0), in, VIF_STRIDE, &filter, 128);
+}
+
+/// Set means, and mean squares with variances of all magnitudes, many about the noise's.
+static void set_windows(void)
+{
+    for (int x = 0; x < STRIDE; x++) {
+        const uint32_t mean[PAIR_NB] = { rnd(), rnd() };
+        const int ref  = rnd() % 4 ? (int)(rnd() >> (2 + rnd() % 30)) : VIF_NOISE - 2 + (int)(rnd() % 4);
+        const int kind = rnd() % 4;
+        // the gain is 1, less, or anything, and the encode may have less variance than that
+        const int cov  = !kind ? ref : kind == 1 ? ref / 3 : (int)(rnd() >> (2 + rnd() % 30)) - 3000;
+        const int dis  = kind < 3 ? cov + (int)(rnd() % 9) - 4 : (int)(rnd() >> (2 + rnd() % 30));
+
+        for (int i = 0; i < PAIR_NB; i++) {
+            src[i][x]           = mean[i];
+            src[PAIR_NB + i][x] = vif_mean_product(mean[i], mean[i]) +
+                                  (i == PAIR_REFERENCE ? ref : dis);
+        }
+        src[2 * PAIR_NB][x] = vif_mean_product(mean[0], mean[1]) + cov;
+    }
+}
+
+static void check_vif_statistics(const VIFDSPContext *dsp, const uint16_t *log2_table)
+{
+    static const double limits[] = { 1, 100, 1.2, 7.5 };
+
+    declare_func(void, VIFScaleSums *sums, uint32_t *src, ptrdiff_t stride,
+                 const uint16_t *log2_table, const double *gain_limit, int w);
+
+    if (!check_func(dsp->statistics, "vmaf_vif_statistics"))
+        return;
+    for (width = 1; width <= MAX_WIDTH; width++) {
+        VIFScaleSums sums[2] = { { 1, 2, 3, 4 }, { 1, 2, 3, 4 } };
+
+        set_windows();
+        call_ref(&sums[0], (uint32_t *)src + PAD, STRIDE, log2_table, &limits[width % 4], width);
+        call_new(&sums[1], (uint32_t *)src + PAD, STRIDE, log2_table, &limits[width % 4], width);
+        if (memcmp(&sums[0], &sums[1], sizeof(sums[0])))
+            checkasm_fail_func("%d elements", width);
+    }
+    set_windows();
+    bench_new(&(VIFScaleSums){ 0 }, (uint32_t *)src + PAD, STRIDE, log2_table, &limits[1], 128);
+}
+
+static void check_vif(void)
+{
+    static const uint16_t taps[VIF_SCALES][VIF_RADIUS(0) + 1] = VIF_TAPS;
+    static uint16_t log2_table[(1 << 15) + 1];
+    uint32_t words[VIF_LOG2_WORDS];
+    const uint8_t *row[2 * VIF_RADIUS(1) + 1];
+    VIFDSPContext dsp;
+
+    ff_vmaf_vif_dsp_init(&dsp);
+    ff_vmaf_vif_log2_init(words);
+    for (int m = 0; m < 1 << 15; m++)
+        log2_table[m] = vif_log2_fraction(words, m << 16) + 2048 * 15;
+    for (int scale = 0; scale < VIF_SCALES; scale++) {
+        check_vif_vertical(&dsp, 0, scale);
+        check_vif_vertical(&dsp, 1, scale);
+        check_vif_horizontal(&dsp, scale);
+    }
+    report("vif_window");
+    check_vif_statistics(&dsp, log2_table);
+    report("vif_statistics");
+    for (int radius = VIF_RADIUS(3); radius <= VIF_RADIUS(1); radius *= 2) {
+        const uint16_t *tap = taps[radius == 4 ? 1 : radius == 2 ? 2 : 3];
+
+        for (int i = 0; i <= 2 * radius; i++)
+            row[i] = (const uint8_t *)(src[i % NB_BANDS] + i);
+        for (int is_deep = 0; is_deep < 2; is_deep++) {
+            CHECK_ROW(dsp.next_vertical[is_deep], is_deep ? "vmaf_vif_next_vertical16" :
+                      "vmaf_vif_next_vertical8", uint16_t, set_bytes(),
+                      (uint16_t *dst, const uint8_t *const *row, const uint16_t *taps, int radius,
+                       int depth, int w), row, tap, radius, is_deep ? 16 : 8);
+        }
+        CHECK_ROW(dsp.next_horizontal, "vmaf_vif_next_horizontal", uint16_t, set_bytes(),
+                  (uint16_t *dst, const uint16_t *src, const uint16_t *taps, int radius, int w),
+                  ROW(uint16_t, src, 0), tap, radius);
+    }
+    report("vif_next");
+}
+
 void checkasm_check_vmaf(void)
 {
+    check_vif();
     check_adm();
     check_motion();
     check_cambi();

@@ -161,6 +161,55 @@ vmaf_bits(){
     features < ${tmp}/within
 }
 
+# The v0.6.1 family: all values, for any number of threads. libvmaf's order is that of its JSON.
+vmaf_v0(){
+    draw 3 8 1 1
+    while read -r format model; do
+        test ${format} != yuv444p10 || test -e ${tmp}/deep || { draw 4 10 0 0; touch ${tmp}/deep; }
+        echo "${format} ${model}"
+        on_drawn ${format} "model=${model}:f=${tmp}/one:log_path=${tmp}/log"
+        sed -n '/frameNum/{s/.*"metrics": {//; s/}}.*//; s/"//gp;}' ${tmp}/log
+        test -z "${up}" || continue
+        on_drawn ${format} "model=${model}:f=${tmp}/five" "" "" "-filter_complex_threads 5"
+        cmp -s ${tmp}/one ${tmp}/five || echo "and others with five threads"
+    done << END
+yuv420p   version=vmaf_v0.6.1
+yuv420p   version=vmaf_v0.6.1neg\\\\:enable_transform=true
+yuv420p   version=vmaf_4k_v0.6.1\\\\:enable_transform=true
+yuv420p   path=/models/vmaf_v0.6.1.json\\\\:vif.vif_enhn_gain_limit=1.2\\\\:adm.adm_enhn_gain_limit=1.1\\\\:motion.motion_force_zero=true
+yuv444p10 version=vmaf_v0.6.1|version=vmaf_4k_v0.6.1neg\\\\:name=4kneg|version=${v1}3d0h\\\\:name=v1
+END
+}
+
+# Luma is all that these models measure: gray has the scores of any chroma format.
+vmaf_v0_gray(){
+    draw 2 8 1 1
+    while read -r format options; do
+        convert=setrange=full,scale,format=yuv422p${format#gray}
+        on_drawn yuv420p model=version=vmaf_v0.6.1:${options}f=${tmp}/color ${convert} ${convert}
+        convert=${convert},scale,format=${format}
+        on_drawn yuv420p model=version=vmaf_v0.6.1:${options}f=${tmp}/gray ${convert} ${convert}
+        same "${format} ${options}" ${tmp}/color ${tmp}/gray
+    done << END
+gray
+gray bitdepth=10:
+gray10
+gray12
+END
+}
+
+# Sides that are odd at every scale, and pictures without any structure in one of both.
+vmaf_v0_sizes(){
+    texture="geq=lum='mod(X*X+7*Y*Y+31*N\,251)':cb=128:cr=128"
+    for size in 33x33 35x47 64x33 167x231 577x323; do
+        for change in null negate avgblur=1 lutyuv=y=128 lutyuv=y=val/8+99; do
+            echo "${size} ${change}"
+            ffmpeg -lavfi "color=gray:s=${size}:r=25:d=0.08,format=yuv444p,${texture},split[a][r];[a]${change}[m];[m][r]vmaf=model=version=vmaf_v0.6.1|version=vmaf_v0.6.1neg\\\\:name=neg:f=-" ${to_null} |
+                grep -o 'score:[^ ]*\|adm2:[^ ]*\|vif_scale.:[^ ]*\|neg:[^ ]*' | xargs
+        done
+    done
+}
+
 # The keys are libvmaf's.
 vmaf_json(){
     draw 2 8 1 1
@@ -212,8 +261,14 @@ vmaf_errors(){
     while read -r size format options; do
         fails -lavfi testsrc2=d=0.04,scale=${size},format=${format},split,vmaf=${options} ${to_null}
     done << 'END'
-480x360 yuv420p model=version=vmaf_v0.6.1
+480x360 yuv420p model=version=vmaf_v0.6.2
+480x360 yuv420p model=version=vmaf_b_v0.6.3
+480x360 yuv420p model=version=vmaf_v1.0.16_hfr_vmaf_v0.6.1
 480x360 yuv420p model=path=model.json
+480x360 yuv420p model=path=model/vmaf_float_v0.6.1.json
+480x360 yuv420p model=version=vmaf_v0.6.1\\:adm.adm_enhn_gain_limit=0.5
+480x360 yuv420p model=version=vmaf_v0.6.1\\:vif.vif_enhn_gain_limit=101
+480x360 yuv420p model=version=vmaf_v0.6.1\\:name=vif_scale0
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:motion.motion_fps_weight=2
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=9
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h\\:cambi.enc_width=200\\:cambi.enc_height=160
@@ -229,6 +284,7 @@ vmaf_errors(){
 480x360 yuv420p log_path=scores.XML
 480x360 yuv420p bitdepth=9
 480x360 gray
+480x360 gray model=version=vmaf_v0.6.1|version=vmaf_v1.0.16_3d0h\\:name=v1
 216x158 yuv420p
 480x264 yuv420p model=version=vmaf_v1.0.16_5d0h
 215x215 yuv420p
