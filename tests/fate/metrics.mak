@@ -55,7 +55,7 @@ PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak \
-                    ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
+                    compat.mak ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
