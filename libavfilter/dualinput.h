@@ -80,10 +80,14 @@ typedef struct PairSync {
 #define PAIR_SYNC_CONST(name, help, value, flags, group)                                        \
     PAIR_SYNC_OPTION(name, help, 0, AV_OPT_TYPE_CONST, value, 0, 0, flags, group)
 
-/// The options of framesync, with other defaults; the filter's context has a PairSync as member.
+/// The options of framesync with other defaults; the filter's context has a PairSync as member.
 #define PAIR_SYNC_OPTIONS(type, member, flags)                                                  \
+    PAIR_SYNC_OPTIONS_WITH(type, member, EOF_ACTION_PASS, TS_NEAREST, flags)
+
+/// The options of framesync with two defaults.
+#define PAIR_SYNC_OPTIONS_WITH(type, member, eof_action, ts_sync_mode, flags)                   \
     PAIR_SYNC_OPTION("eof_action", "action after the reference's last frame",                   \
-        offsetof(type, member.fs.opt_eof_action), AV_OPT_TYPE_INT, EOF_ACTION_PASS,             \
+        offsetof(type, member.fs.opt_eof_action), AV_OPT_TYPE_INT, eof_action,                  \
         EOF_ACTION_REPEAT, EOF_ACTION_PASS, flags, "eof_action"),                               \
     PAIR_SYNC_CONST("repeat", "compare with that frame", EOF_ACTION_REPEAT, flags, "eof_action"), \
     PAIR_SYNC_CONST("endall", "end the output", EOF_ACTION_ENDALL, flags, "eof_action"),        \
@@ -93,7 +97,7 @@ typedef struct PairSync {
     PAIR_SYNC_OPTION("repeatlast", "0 for eof_action=pass",                                     \
         offsetof(type, member.fs.opt_repeatlast), AV_OPT_TYPE_BOOL, 1, 0, 1, flags, NULL),      \
     PAIR_SYNC_OPTION("ts_sync_mode", "reference frame that a main frame is compared with",      \
-        offsetof(type, member.fs.opt_ts_sync_mode), AV_OPT_TYPE_INT, TS_NEAREST,                \
+        offsetof(type, member.fs.opt_ts_sync_mode), AV_OPT_TYPE_INT, ts_sync_mode,              \
         TS_DEFAULT, TS_NEAREST, flags, "ts_sync_mode"),                                         \
     PAIR_SYNC_CONST("default", "the last one at or before it", TS_DEFAULT, flags, "ts_sync_mode"), \
     PAIR_SYNC_CONST("nearest", "the nearest one in time", TS_NEAREST, flags, "ts_sync_mode")

@@ -331,6 +331,7 @@ static double percentile(const ScoreMetric *metric, const uint64_t *bin, uint64_
 static void add_frame(MetricLog *s, const double *value, int valid)
 {
     MetricPool *word = s->totals->pool + s->nb_metrics;
+    const int pools_unrounded = s->is_compat || s->format == METRIC_FORMAT_XML;
 
     s->totals->nb_scored++;
     s->totals->nb_valid += !!valid;
@@ -340,7 +341,7 @@ static void add_frame(MetricLog *s, const double *value, int valid)
         const int nb = nb_bins(metric);
 
         if (metric->pooled && isfinite(value[i]))
-            add_value(&s->totals->pool[i], printed);
+            add_value(&s->totals->pool[i], pools_unrounded ? value[i] : printed);
         if (nb && isfinite(value[i]))
             s->totals->bin[metric->score_number - 1]
                           [av_clip(lrint((printed - metric->min) * METRIC_BINS), 0, nb - 1)]++;
@@ -407,6 +408,80 @@ static void print_header(const MetricLog *s, AVBPrint *text)
 static const char *log_name(const ScoreMetric *metric)
 {
     return metric->log_name ? metric->log_name : metric->name;
+}
+
+/// Print a number as libvmaf does: where six digits would be those of an integer, 16.
+static void print_number(AVBPrint *text, const char *before, double value, const char *after)
+{
+    const double fraction = fabs(value - trunc(value));
+
+    av_bprintf(text, "%s%s%s", before, isfinite(value) ?
+               METRIC_FIXED(fraction > 0 && fraction < 1e-6 ? 16 : 6, value) : "nan", after);
+}
+
+/// Print the begin of a log in another format than JSON.
+static void print_other_header(const MetricLog *s, AVBPrint *text)
+{
+    if (s->format == METRIC_FORMAT_XML) {
+        av_bprintf(text, "<VMAF version=\"" LIBAVFILTER_IDENT "\">\n  <params qualityWidth=\"%d\" "
+                   "qualityHeight=\"%d\" />\n  <frames>\n", s->width, s->height);
+    } else if (s->format == METRIC_FORMAT_CSV) {
+        av_bprintf(text, "Frame,");
+        for (int rank = 0; rank < METRIC_JSON_RANKS; rank++)
+            for (int i = 0; i < s->nb_metrics; i++)
+                if (s->metric[i].json_rank == rank)
+                    av_bprintf(text, "%s,", log_name(&s->metric[i]));
+        av_bprintf(text, "\n");
+    }
+}
+
+/// Print a frame in another format than JSON.
+static void print_other_frame(const MetricLog *s, AVBPrint *text, uint64_t n, const double *value)
+{
+    static const char *const between[] = {
+        [METRIC_FORMAT_XML] = "=\"", [METRIC_FORMAT_CSV] = "", [METRIC_FORMAT_SUB] = ": ",
+    };
+    static const char *const after[] = {
+        [METRIC_FORMAT_XML] = "\" ", [METRIC_FORMAT_CSV] = ",", [METRIC_FORMAT_SUB] = "|",
+    };
+
+    if (s->format == METRIC_FORMAT_XML)
+        av_bprintf(text, "    <frame frameNum=\"%"PRIu64"\" ", n);
+    else if (s->format == METRIC_FORMAT_CSV)
+        av_bprintf(text, "%"PRIu64",", n);
+    else
+        av_bprintf(text, "{%"PRIu64"}{%"PRIu64"}frame: %"PRIu64"|", n, n + 1, n);
+    for (int rank = 0; rank < METRIC_JSON_RANKS; rank++)
+        for (int i = 0; i < s->nb_metrics; i++) {
+            if (s->metric[i].json_rank != rank)
+                continue;
+            if (s->format != METRIC_FORMAT_CSV)
+                av_bprintf(text, "%s", log_name(&s->metric[i]));
+            print_number(text, between[s->format], value[i], after[s->format]);
+        }
+    av_bprintf(text, s->format == METRIC_FORMAT_XML ? "/>\n" : "\n");
+}
+
+static void print_xml_footer(const MetricLog *s, AVBPrint *text)
+{
+    const int64_t time = FFMAX(av_gettime() - s->totals->start, 1);
+
+    av_bprintf(text, "  </frames>\n  <pooled_metrics>\n");
+    for (int rank = 0; rank < METRIC_JSON_RANKS; rank++)
+        for (int i = 0; i < s->nb_metrics; i++) {
+            const MetricPool *p = &s->totals->pool[i];
+
+            if (s->metric[i].json_rank != rank)
+                continue;
+            av_bprintf(text, "    <metric name=\"%s\" ", log_name(&s->metric[i]));
+            print_number(text, "min=\"", p->nb ? p->min : NAN, "\" ");
+            print_number(text, "max=\"", p->nb ? p->max : NAN, "\" ");
+            print_number(text, "mean=\"", pool_mean(p), "\" ");
+            print_number(text, "harmonic_mean=\"", pool_harmonic_mean(p), "\" />\n");
+        }
+    // libvmaf's second line, but the rate is known at the end only
+    av_bprintf(text, "  </pooled_metrics>\n  <aggregate_metrics />\n  <fyi fps=\"%s\" />\n</VMAF>\n",
+               METRIC_FIXED(2, s->totals->nb_frames * 1e6 / time));
 }
 
 static void print_json_frame(const MetricLog *s, AVBPrint *text, const AVFrame *frame, uint64_t n,
@@ -535,6 +610,20 @@ static void warn_uncertain(const MetricLog *s, AVFilterContext *ctx)
 
 // ---- in the order of their calls ----
 
+/// Choose the format of log_path by its ending.
+static enum MetricFormat format_of(const char *path)
+{
+    static const char *const ending[METRIC_NB_FORMATS] = {
+        [METRIC_FORMAT_XML] = ".xml", [METRIC_FORMAT_CSV] = ".csv", [METRIC_FORMAT_SUB] = ".sub",
+    };
+    const char *type = path ? strrchr(path, '.') : NULL;
+
+    for (int i = METRIC_FORMAT_XML; i < METRIC_NB_FORMATS && type; i++)
+        if (!av_strcasecmp(type, ending[i]))
+            return i;
+    return METRIC_FORMAT_JSON;
+}
+
 int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames)
 {
     const char *const path[METRIC_NB_FILES] = { s->stats_file, s->log_path };
@@ -543,6 +632,8 @@ int ff_metric_init(MetricLog *s, AVFilterContext *ctx, uint64_t *nb_frames)
     av_bprint_init(&s->text, 0, AV_BPRINT_SIZE_UNLIMITED);
     if (ret < 0)
         return ret;
+    if (s->format == METRIC_FORMAT_BY_NAME)
+        s->format = format_of(s->log_path);
     s->totals  = s->output->totals;
     *nb_frames = s->totals->nb_frames;
     return s->nb_metrics ? ff_metric_config(s, ctx) : 0;
@@ -581,8 +672,11 @@ static int begin(MetricLog *s, AVFilterContext *ctx)
     av_strlcpy(t->model, score->model ? score->model : "", sizeof(t->model));
     if (!s->log_path)
         return 0;
-    print_header(s, &s->text);
-    return ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
+    if (s->format == METRIC_FORMAT_JSON)
+        print_header(s, &s->text);
+    else
+        print_other_header(s, &s->text);
+    return ff_metric_write(&s->output->file[METRIC_LOG], ctx, &s->text, 0);
 }
 
 static int set_metadata(const MetricLog *s, AVFrame *frame, const double *value)
@@ -613,8 +707,11 @@ static int write_frame(MetricLog *s, AVFilterContext *ctx, const AVFrame *frame,
         ret = ff_metric_write(&s->output->file[METRIC_STATS], ctx, &s->text, 0);
     }
     if (s->log_path && ret >= 0) {
-        print_json_frame(s, &s->text, frame, n, value);
-        ret = ff_metric_write(&s->output->file[METRIC_JSON], ctx, &s->text, 0);
+        if (s->format == METRIC_FORMAT_JSON)
+            print_json_frame(s, &s->text, frame, n, value);
+        else
+            print_other_frame(s, &s->text, n, value);
+        ret = ff_metric_write(&s->output->file[METRIC_LOG], ctx, &s->text, 0);
     }
     return ret;
 }
@@ -629,27 +726,42 @@ int ff_metric_frame(MetricLog *s, AVFilterContext *ctx, AVFrame *frame, uint64_t
     return s->error;
 }
 
-/// Print the footer of the JSON log and the summary, in place of those before a rebuild.
+/// Print libvmaf's line of a score, with nothing behind the number: programs parse it.
+static void print_score_line(const MetricLog *s, AVBPrint *text, int i)
+{
+    const MetricPool *p = &s->totals->pool[i];
+    const double value[METRIC_NB_POOLS] = { pool_mean(p), p->min, pool_harmonic_mean(p) };
+
+    if (p->nb)
+        av_bprintf(text, "VMAF score: %s\n", METRIC_FIXED(6, value[s->pool]));
+}
+
+/// Print the footer of the log and the summary, in place of those before a rebuild.
 static void print_end(MetricLog *s, int ended)
 {
     av_bprint_clear(&s->output->footer);
     av_bprint_clear(&s->output->summary);
-    if (s->log_path)
+    if (s->log_path && s->format == METRIC_FORMAT_JSON)
         print_footer(s, &s->output->footer, ended);
+    else if (s->log_path && s->format == METRIC_FORMAT_XML)
+        print_xml_footer(s, &s->output->footer);
     for (int i = 0; i < s->nb_metrics; i++)
         if (s->metric[i].score_number)
             print_score(s, &s->output->summary, i);
+    for (int i = 0; i < s->nb_metrics && s->is_compat; i++)
+        if (s->metric[i].score_number)
+            print_score_line(s, &s->output->summary, i);
 }
 
 /// Write the footer, and unless the log is handed over, the summary.
 static void write_end(MetricLog *s, AVFilterContext *ctx)
 {
     MetricOutput *o  = s->output;
-    MetricFile *json = &o->file[METRIC_JSON];
+    MetricFile *log  = &o->file[METRIC_LOG];
 
     // a pipe gets its footer at the end
-    if (o->footer.len && (!s->handed_over || can_rewrite(json)))
-        ff_metric_write(json, ctx, &o->footer, s->handed_over);
+    if (o->footer.len && (!s->handed_over || can_rewrite(log)))
+        ff_metric_write(log, ctx, &o->footer, s->handed_over);
     if (s->handed_over)
         return;
     for (const char *line = o->summary.str; *line; line += strcspn(line, "\n") + 1)

@@ -19,8 +19,9 @@
 /**
  * @file
  * Where the scores of a filter go: to the metadata of its frames, to a line per frame (stats_file),
- * to a log in libvmaf's JSON (log_path), and to a summary at the end. Values are pooled as they are
- * printed, so that the reader of a log can compute the same.
+ * to a log in one of libvmaf's formats (log_path), and to a summary at the end. Values are pooled as they are
+ * printed, so that the reader of a log can compute the same; XML, and filters under libvmaf's names, pool
+ * them unrounded, as libvmaf does.
  *
  * ffmpeg rebuilds a filtergraph when the parameters of an input change. Directly before that it sends
  * the command hand_over to the filters that declare it (graph_reinit.h): the files stay open,
@@ -122,8 +123,17 @@ typedef struct MetricTotals {
     MetricPool pool[METRIC_MAX];    ///< of each metric, then of metric[0] for each word
 } MetricTotals;
 
+/// Formats of log_path. By default its ending chooses one of them, otherwise JSON.
+enum MetricFormat {
+    METRIC_FORMAT_BY_NAME = -1, METRIC_FORMAT_JSON, METRIC_FORMAT_XML, METRIC_FORMAT_CSV,
+    METRIC_FORMAT_SUB, METRIC_NB_FORMATS
+};
+
+/// Values of pool, which is the mean of a score that its score line prints.
+enum { METRIC_POOL_MEAN, METRIC_POOL_MIN, METRIC_POOL_HARMONIC_MEAN, METRIC_NB_POOLS };
+
 /// The files of a filter.
-enum { METRIC_STATS, METRIC_JSON, METRIC_NB_FILES };
+enum { METRIC_STATS, METRIC_LOG, METRIC_NB_FILES };
 
 /// The inputs of a filter.
 enum { METRIC_MAIN, METRIC_REFERENCE, METRIC_NB_INPUTS };
@@ -162,7 +172,7 @@ typedef struct MetricOutput {
     MetricFile file[METRIC_NB_FILES];
     void *totals;           ///< zero at first
     AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
-    /// End of the JSON log, as far as it is not written, and summary. Where the log was handed over,
+    /// End of the log, as far as it is not written, and summary. Where the log was handed over,
     /// they are there for a filter that cannot be configured.
     AVBPrint footer, summary;
 } MetricOutput;
@@ -172,12 +182,18 @@ typedef struct MetricLog {
     char *stats_file;
     char *log_path;
     int handed_over;                ///< the filter of a rebuilt graph continues the log
+    int format;                     ///< enum MetricFormat, JSON for filters without the option
+    int pool;
 
     // set by the filter before its first frame; strings live as long as the log
     const char *filter;             ///< name of the filter, without _cuda
     const char *title;              ///< first word of the summary
     const char *predicts;           ///< what the model predicts, "" if it does not say
     int higher_is_better;           ///< direction of the scores
+    /// Pool values before they are rounded, and print a line of each score after the summary: the
+    /// filter has the name of libvmaf's.
+    int is_compat;
+    int width, height;              ///< size of the pictures, for XML
     AVRational time_base;           ///< of the pts of the frames
     const ScoreMetric *metric;      ///< metric[0] is the score
     int nb_metrics;
@@ -200,9 +216,27 @@ typedef struct MetricLog {
 #define METRIC_LOG_OPTIONS(type, member, flags)                                             \
     METRIC_STATS_FILE("stats_file", offsetof(type, member.stats_file), flags),              \
     METRIC_STATS_FILE("f",          offsetof(type, member.stats_file), flags),              \
-    { "log_path", "write a JSON log of all frames to this file, - for stdout",              \
+    { "log_path", "write a log of all frames to this file, - for stdout",                    \
       offsetof(type, member.log_path), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
     REINIT_HAND_OVER(type, member.handed_over)
+
+#define METRIC_CONST(name, help, value, group, flags)                                       \
+    { name, help, 0, AV_OPT_TYPE_CONST, { .i64 = value }, 0, 0, flags, .unit = group }
+
+/// The options log_fmt and pool. @param value default of log_fmt, enum MetricFormat
+#define METRIC_FORMAT_OPTIONS(type, member, value, flags)                                   \
+    { "log_fmt", "format of log_path", offsetof(type, member.format), AV_OPT_TYPE_INT,      \
+      { .i64 = value }, METRIC_FORMAT_BY_NAME, METRIC_NB_FORMATS - 1, flags, .unit = "log_fmt" }, \
+    METRIC_CONST("auto", "as log_path ends, or else JSON", METRIC_FORMAT_BY_NAME, "log_fmt", flags), \
+    METRIC_CONST("json", "JSON",                METRIC_FORMAT_JSON, "log_fmt", flags),      \
+    METRIC_CONST("xml",  "XML",                 METRIC_FORMAT_XML,  "log_fmt", flags),      \
+    METRIC_CONST("csv",  "a table",             METRIC_FORMAT_CSV,  "log_fmt", flags),      \
+    METRIC_CONST("sub",  "MicroDVD subtitles",  METRIC_FORMAT_SUB,  "log_fmt", flags),      \
+    { "pool", "value of the line \"VMAF score\"", offsetof(type, member.pool), AV_OPT_TYPE_INT, \
+      { .i64 = METRIC_POOL_MEAN }, 0, METRIC_NB_POOLS - 1, flags, .unit = "pool" },         \
+    METRIC_CONST("mean", "arithmetic mean",     METRIC_POOL_MEAN,   "pool", flags),         \
+    METRIC_CONST("min",  "least value",         METRIC_POOL_MIN,    "pool", flags),         \
+    METRIC_CONST("harmonic_mean", "harmonic mean", METRIC_POOL_HARMONIC_MEAN, "pool", flags)
 
 /**
  * Open and truncate the files, or continue those of the filter before a rebuild.

@@ -31,6 +31,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "config_components.h"
+
 #include "libavutil/attributes.h"
 #include "libavutil/common.h"
 #include "libavutil/error.h"
@@ -374,3 +376,40 @@ const FFFilter ff_vf_vmaf = {
     FILTER_OUTPUTS(vmaf_outputs),
     FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };
+
+#if CONFIG_VMAF_COMPAT_FILTER
+// ---- the same filter under the name of libvmaf's ----
+
+static const AVOption libvmaf_options[] = {
+    VMAF_COMPAT_OPTIONS(VMAFCPUContext, common, FLAGS),
+    REINIT_DRAIN(VMAFCPUContext, drained),
+    PAIR_SYNC_OPTIONS_WITH(VMAFCPUContext, sync, EOF_ACTION_REPEAT, TS_DEFAULT, FLAGS),
+    { NULL }
+};
+
+AVFILTER_DEFINE_CLASS(libvmaf);
+
+static av_cold int compat_init(AVFilterContext *ctx)
+{
+    VMAFCPUContext *s = ctx->priv;
+
+    s->common.log.is_compat = 1;
+    return init(ctx);
+}
+
+const FFFilter ff_vf_vmaf_compat = {
+    .p.name         = "libvmaf",
+    .p.description  = NULL_IF_CONFIG_SMALL("Measure VMAF against a reference (built in)."),
+    .p.priv_class   = &libvmaf_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY | AVFILTER_FLAG_SLICE_THREADS |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(VMAFCPUContext),
+    .init           = compat_init,
+    .activate       = activate,
+    .uninit         = uninit,
+    .process_command = process_command,
+    FILTER_INPUTS(ff_pair_sync_inputs),
+    FILTER_OUTPUTS(vmaf_outputs),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
+};
+#endif // CONFIG_VMAF_COMPAT_FILTER

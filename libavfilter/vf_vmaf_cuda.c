@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "config_components.h"
+
 #include "libavutil/common.h"
 #include "libavutil/error.h"
 #include "libavutil/log.h"
@@ -555,3 +557,41 @@ const FFFilter ff_vf_vmaf_cuda = {
     FILTER_OUTPUTS(ff_cuda_pair_output),
     FILTER_QUERY_FUNC2(ff_luma_query_formats),
 };
+
+#if CONFIG_VMAF_CUDA_COMPAT_FILTER
+// ---- the same filter under the name of libvmaf's ----
+
+static const AVOption libvmaf_cuda_options[] = {
+    VMAF_COMPAT_OPTIONS(VMAFCUDAContext, common, FLAGS),
+    CUDA_QUEUE_OPTION_OF(32, FLAGS),
+    PAIR_SYNC_OPTIONS_WITH(VMAFCUDAContext, pair.sync, EOF_ACTION_REPEAT, TS_DEFAULT, FLAGS),
+    { NULL }
+};
+
+AVFILTER_DEFINE_CLASS(libvmaf_cuda);
+
+static av_cold int compat_init(AVFilterContext *ctx)
+{
+    VMAFCUDAContext *s = ctx->priv;
+
+    s->common.log.is_compat = 1;
+    return init(ctx);
+}
+
+const FFFilter ff_vf_vmaf_cuda_compat = {
+    .p.name         = "libvmaf_cuda",
+    .p.description  =
+        NULL_IF_CONFIG_SMALL("Measure VMAF of CUDA frames against a reference (built in)."),
+    .p.priv_class   = &libvmaf_cuda_class,
+    .p.flags        = AVFILTER_FLAG_METADATA_ONLY |
+                       AVFILTER_FLAG_SUPPORT_TIMELINE_INTERNAL,
+    .priv_size      = sizeof(VMAFCUDAContext),
+    .init           = compat_init,
+    .activate       = ff_cuda_pair_activate,
+    .uninit         = uninit,
+    .process_command = ff_cuda_pair_command,
+    FILTER_INPUTS(ff_pair_sync_inputs),
+    FILTER_OUTPUTS(ff_cuda_pair_output),
+    FILTER_QUERY_FUNC2(ff_luma_query_formats),
+};
+#endif // CONFIG_VMAF_CUDA_COMPAT_FILTER

@@ -34,14 +34,6 @@
 
 int ff_vmaf_init(VMAFContext *s, AVFilterContext *ctx)
 {
-    const char *type = s->log.log_path ? strrchr(s->log.log_path, '.') : NULL;
-
-    if (s->log_format ? strcmp(s->log_format, "json") :
-        type && (!av_strcasecmp(type, ".csv") || !av_strcasecmp(type, ".xml"))) {
-        av_log(ctx, AV_LOG_ERROR, "Logs are JSON: set log_fmt=json, or stats_file= for a line per "
-               "frame.\n");
-        return AVERROR(EINVAL);
-    }
     if (s->bitdepth % 10) {
         av_log(ctx, AV_LOG_ERROR, "bitdepth=%d: only 10 is supported.\n", s->bitdepth);
         return AVERROR(EINVAL);
@@ -164,8 +156,8 @@ int ff_vmaf_set_size(VMAFContext *s, AVFilterContext *ctx, int width, int height
 {
     int ret = 0;
 
-    s->width  = width;
-    s->height = height;
+    s->width  = s->log.width  = width;
+    s->height = s->log.height = height;
     // the sizes of the first ones are used for all
     for (int m = 0; m < s->nb_models; m++) {
         const VMAFModel *model = &s->model[m];
@@ -242,6 +234,9 @@ int ff_vmaf_config(VMAFContext *s, AVFilterContext *ctx, const LumaInputs *input
 
     if (ret < 0)
         return ret;
+    // once: ffmpeg also initializes graphs that it does not configure
+    if (s->log.is_compat && !s->nb_frames)
+        av_log(ctx, AV_LOG_INFO, "libvmaf is not linked; this is the built-in implementation\n");
     s->depth    = ret;
     s->chroma_w = main->log2_chroma_w;
     s->chroma_h = main->log2_chroma_h;

@@ -81,7 +81,7 @@ typedef struct VMAFPending {
 
 typedef struct VMAFContext {
     // options
-    char *models, *pool, *log_format;
+    char *models;
     int bitdepth, n_subsample, still, n_threads;
     MetricLog log;
 
@@ -109,10 +109,10 @@ typedef struct VMAFContext {
     MotionState motion[VMAF_NB_FAMILIES][VMAF_NB_WINDOWS];
 } VMAFContext;
 
-/// The options of a VMAF filter, whose context has it as member.
-#define VMAF_OPTIONS(type, member, flags)                                                   \
+/// The options of a VMAF filter, whose context has it as member, with two defaults.
+#define VMAF_OPTIONS_WITH(type, member, model, log_format, flags)                           \
     { "model", "models, with | between them",                                               \
-      offsetof(type, member.models), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },    \
+      offsetof(type, member.models), AV_OPT_TYPE_STRING, { .str = model }, 0, 0, flags },   \
     { "bitdepth", "10 to measure frames of 8 bits as if they were converted",               \
       offsetof(type, member.bitdepth), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, 10, flags },       \
     { "n_subsample", "score one of every n frames",                                         \
@@ -121,11 +121,15 @@ typedef struct VMAFContext {
       offsetof(type, member.still), AV_OPT_TYPE_BOOL, { .i64 = 0 }, 0, 1, flags },          \
     { "n_threads", "ignored: see the option threads of filters",                            \
       offsetof(type, member.n_threads), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, INT_MAX, flags }, \
-    { "pool", "ignored: the summary has all means",                                         \
-      offsetof(type, member.pool), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags },      \
-    { "log_fmt", "format of log_path: only json is supported",                              \
-      offsetof(type, member.log_format), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, flags }, \
+    METRIC_FORMAT_OPTIONS(type, member.log, log_format, flags),                             \
     METRIC_LOG_OPTIONS(type, member.log, flags)
+
+#define VMAF_OPTIONS(type, member, flags)                                                   \
+    VMAF_OPTIONS_WITH(type, member, NULL, METRIC_FORMAT_BY_NAME, flags)
+
+/// The options under libvmaf's name, with the defaults of FFmpeg's filter libvmaf.
+#define VMAF_COMPAT_OPTIONS(type, member, flags)                                            \
+    VMAF_OPTIONS_WITH(type, member, "version=vmaf_v0.6.1", METRIC_FORMAT_XML, flags)
 
 /// @name Functions of type int return 0, or a negative AVERROR after a message
 /// @{

@@ -48,7 +48,7 @@ muxer webm hevc ivf mpeg1system mpeg1video mpeg2vob hls segment stream_segment
 protocol file pipe fd md5 udp rtp tcp http crypto
 indev lavfi
 filter testsrc testsrc2 smptebars color nullsrc mandelbrot rgbtestsrc life gradients noise
-filter scale crop pad format noformat null copy split metadata showinfo select sidedata drawgraph
+filter scale crop pad extractplanes format noformat null copy split metadata showinfo select sidedata drawgraph
 filter avgblur gblur unsharp geq lut lutyuv negate fillborders drawbox transpose hflip vflip rotate
 filter ssim psnr xpsnr signalstats siti blurdetect blockdetect scdet blackdetect
 filter setpts settb fps trim tpad loop reverse framestep tile hstack vstack xstack concat interleave overlay
@@ -123,6 +123,7 @@ configure_arguments() {
         printf '%s\n' --enable-ffnvcodec --enable-cuda --enable-cuvid --enable-nvdec \
             --enable-nvenc --enable-cuda-llvm "--nvcc=$clang"
     fi
+    echo --enable-libvmaf-compat
     echo "--prefix=${PREFIX:-/usr/local}"
 }
 
@@ -192,6 +193,7 @@ configure "${arguments[@]}"
 for filter in $(our_filters); do
     grep -qx "CONFIG_${filter^^}_FILTER=yes" ffbuild/config.mak ||
         case $filter in
+        *_compat) ;; # libvmaf's own filters may have these names
         *_cuda) [ "$profile" = fuzz ] || say "note: this build has no $filter" ;;
         *)      die "FFmpeg's configure has left $filter out" "see $dir/configure.log" ;;
         esac

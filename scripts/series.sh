@@ -29,6 +29,7 @@ steps() {
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
+left_out+='tests/(fate|filters)/compat|tests/ref/fate/vmaf-compat|'
 left_out+='tests/fate/(ffcrf|score_tools)|tests/filters/report|tests/ref/fate/(ffcrf|report)|'
 left_out+='doc/(benchmarks|install|model|quality-|recipes|scores|ffcrf)|libavfilter/Makefile.snippet)'
 
@@ -124,11 +125,15 @@ write() { # src folder
         so_far "$number" "$register" "^[+]" > "$work/register.patch"
         git_as_us apply --recount "$work/register.patch"
         : > "$work/snippet"
-        [ "$number" -lt 1 ] || so_far "$number" "$root/Makefile.snippet" "^" > "$work/snippet"
+        [ "$number" -lt 1 ] ||
+            so_far "$number" "$root/Makefile.snippet" "^" | sed '/_COMPAT_FILTER/d' > "$work/snippet"
         sed -i -e "/^include .*Makefile.snippet/{r $work/snippet" -e 'd}' "$repository/libavfilter/Makefile"
         count "$number"
         while IFS=$'\t' read -r i file ours; do
-            [ "$i" != "$number" ] || install -D -m "$(stat -c %a "$ours")" "$ours" "$repository/$file"
+            [ "$i" = "$number" ] || continue
+            install -D -m "$(stat -c %a "$ours")" "$ours" "$repository/$file"
+            # the filters under libvmaf's names are for the overlay alone
+            sed -zi 's,\n\n#if CONFIG_VMAF[A-Z_]*COMPAT_FILTER\n.*#endif[^\n]*,,' "$repository/$file"
         done < "$work/files"
         git_as_us add -Af .
         git_as_us commit -q -m "${subjects[number]}" -m "$(body "${names[number]}")"

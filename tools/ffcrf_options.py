@@ -58,7 +58,7 @@ OPTIONS = {option.name: option for option in (
     Option('--target-xpsnr', 'target', 'real', math.nan,
            'XPSNR to reach, in dB: higher is better', 0, 100),
     Option('--target-mad', 'target', 'real', math.nan, 'MAD to reach: lower is better', 0),
-    Option('--vmaf-model', 'model', 'text', 'v1', 'v1, 4k, phone, or the name of a model of VMAF v1'),
+    Option('--vmaf-model', 'model', 'text', 'v1', 'v1, 4k, phone, or the name of a model'),
     Option('--vmaf-scale', 'scale', 'size', None,
            'scale to this size for VMAF: none (default), auto, WxH'),
     Option('--pool', 'pool', 'text', 'mean',
@@ -120,7 +120,7 @@ ALIASES = {
 REPLACED = {
     'xpsnr': 'use --metric xpsnr',
     'and-vmaf and-xpsnr': 'score the encode once more with --verify and another --metric',
-    'vmaf': 'use --vmaf-model for model=version=, and --score-every for n_subsample=',
+    'vmaf': 'use --vmaf model=version=NAME or --vmaf-model NAME, and --score-every for n_subsample=',
     'vmaf-fps xpsnr-fps': 'leave it out, frames are paired by number',
     'xpsnr-pix-format': 'leave it out, the format of the encode is scored',
     'scd': 'use --svt scd=1',
@@ -322,6 +322,9 @@ class Job(types.SimpleNamespace):
         is_joined = word[:2] == '--' and '=' in word
         word, _, joined = word.partition('=') if is_joined else (word, '', None)
         name, value = canonical_name(word), joined if is_joined else following
+        # as for ab-av1
+        if word == '--vmaf' and re.fullmatch('model=version=[^:|]+', value or ''):
+            name, value = '--vmaf-model', value.removeprefix('model=version=')
         option = OPTIONS.get(name)
         if not option and (name[:2] == '--' or name == '-vv' or '-' + name in OPTIONS):
             raise unknown_option(word)

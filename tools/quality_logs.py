@@ -64,8 +64,8 @@ OF_VMAF = 'Predicts how viewers judge an encode beside its source. Source: Z. Li
 # Without --metric, tools use the first of these that a log contains.
 METRICS = [
     # a model of vmaf may have any name in a log that names the filter
-    Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion).*', '(?!)', 0, 100,
-           'higher', 'VMAF', OF_VMAF),
+    Metric('vmaf', '(?!.*cambi)(?!.*speed_)(?!.*adm)(?!.*aim)(?!.*motion)(?!.*vif_scale).*', '(?!)',
+           0, 100, 'higher', 'VMAF', OF_VMAF),
     Metric('vmaf', 'score|vmaf', 'vmaf|.*(cambi|adm|motion).*', 0, 100, 'higher', 'VMAF', OF_VMAF),
     Metric('bliinds', 'score|raw', 'raw|basis', 0, 100, 'lower', 'estimated VMAF loss',
            'Estimates 100 - VMAF without the source; viewers begin to see a loss at about 10. One '

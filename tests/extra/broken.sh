@@ -31,7 +31,7 @@ mutants() {
   libavfilter/bliinds.c       @ s/!s->model_name \&\& f->kind/f->kind/ @ bliinds-no-bitstream
   libavfilter/bliinds.c       @ s/flat <= BLANK \&\& // @ bliinds-basis
   libavfilter/bliinds.c       @ s/ \&\& f->coded\[CODED_SCALE\] <= 0// @ bliinds-basis
-  libavfilter/score_log.c        @ s/ (!s->handed_over || can_rewrite(json))/ 1/ @ bliinds-log-reinit
+  libavfilter/score_log.c        @ s/ (!s->handed_over || can_rewrite(log))/ 1/ @ bliinds-log-reinit
   libavfilter/dualinput.c     @ s/ff_metric_update_damage(.*/;/ @ bliinds-damage
   libavcodec/bsf/quantizer_metadata.c @ s/gop.step_sum += frame->step_sum;/gop.step_sum += frame->step_sum \/ frame->bytes;/ @ quantizer-h264
 * libavfilter/bliinds.c       @ s/log2(scale \* shown)/log2(scale)/ @ bliinds-basis

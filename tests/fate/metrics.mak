@@ -54,7 +54,7 @@ PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
                 $(if $(filter mad_chirp,$(F)),,$(addprefix fate-$(F)-cuda-ptx-,clang-14 nvcc)))
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
-include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak cambi.mak \
+include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak cambi.mak compat.mak \
                     ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))

@@ -1,7 +1,7 @@
 # vmaf. The numbers are those of libvmaf's plain C for the same drawn clips, by its tool of commit
 # f85a8536 with a model each; clips and figures are the same on every machine with glibc.
 
-FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf motion still summary v0 v0-gray v0-sizes)
+FATE_VMAF = $(addprefix fate-vmaf-,bits depth drawn errors json keys libvmaf log-formats motion still summary v0 v0-gray v0-sizes)
 $(FATE_VMAF): RUN  = parsed=vmaf; $(NAMED)
 $(FATE_VMAF): FROM = filters/vmaf
 

@@ -282,8 +282,6 @@ vmaf_errors(){
 480x360 yuv420p model=version=vmaf_v1.0.16_3d0h|version=vmaf_v1.0.16_5d0h\\:name=score
 480x360 yuv420p model=version=vmaf_v1.0.16_5d0h\\:name=integer_motion2_mmxv_18|version=vmaf_v1.0.16_3d0h
 480x360 yuv420p model=|
-480x360 yuv420p log_fmt=csv
-480x360 yuv420p log_path=scores.XML
 480x360 yuv420p bitdepth=9
 480x360 gray
 480x360 gray model=version=vmaf_v0.6.1|version=vmaf_v1.0.16_3d0h\\:name=v1
@@ -301,4 +299,25 @@ END
     source=testsrc2=d=0.04,scale=480x360,format=yuv420p,split[a][b]
     fails -lavfi "${source};[b]scale,format=yuv422p[c];[a][c]vmaf=bitdepth=10" ${to_null}
     fails -lavfi "${source};[b]scale=240x180[c];[a][c]vmaf" ${to_null}
+}
+
+# Logs of other formats, by libvmaf's tool but for the frame rate and the version, and what a rebuilt
+# graph and pipes make of them.
+vmaf_log_formats(){
+    draw 3 8 1 1
+    for format in xml csv sub; do
+        echo "${format}"
+        on_drawn yuv420p "model=version=vmaf_v0.6.1:log_path=${tmp}/log.${format}"
+        sed 's/version="[^"]*"/version=""/; /<fyi fps="[0-9.]*" \/>/d' ${tmp}/log.${format}
+        on_drawn yuv420p "model=version=vmaf_v0.6.1:log_fmt=${format}:log_path=-" > ${tmp}/piped
+        sed -i '/<fyi/d' ${tmp}/piped ${tmp}/log.${format}
+        same "${format} to stdout" ${tmp}/log.${format} ${tmp}/piped
+        pictures_of 480x360:3 400x360:2
+        ffmpeg -i ${tmp}/%d.pgm -lavfi "scale,format=yuv420p,split,vmaf=model=version=vmaf_v0.6.1:log_path=${tmp}/rebuilt.${format}" ${to_null}
+        ffmpeg -i ${tmp}/%d.pgm -lavfi "scale,format=yuv420p,split,vmaf=model=version=vmaf_v0.6.1:log_fmt=${format}:log_path=-" ${to_null} > ${tmp}/piped
+        sed -i '/<fyi/d; s/ *$//' ${tmp}/piped ${tmp}/rebuilt.${format}
+        same "${format} of a rebuilt graph to stdout" ${tmp}/rebuilt.${format} ${tmp}/piped
+        grep -c '^ *<frame \|^[0-9]*,\|^{' ${tmp}/rebuilt.${format}
+        sed -n '$p' ${tmp}/rebuilt.${format} | cut -c1-24
+    done
 }

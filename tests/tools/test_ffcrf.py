@@ -127,6 +127,12 @@ def parsed(words, **files):
 GOOD = '-i in.mkv -c:v libx264 --target-ssim 0.9'
 
 
+@pytest.mark.parametrize('words', ['--vmaf model=version=vmaf_v0.6.1', '--vmaf=model=version=vmaf_v0.6.1',
+                                   '--vmaf-model vmaf_v0.6.1'])
+def test_model(words):
+    assert parsed('-i in.mkv -c:v libx264 --crf 30 ' + words).model == 'vmaf_v0.6.1'
+
+
 @pytest.mark.parametrize('says, words', [line.split('|') for line in f"""
 crf 20|{GOOD} -crf:v 20
 qp 20|{GOOD} -qp 20
@@ -146,6 +152,8 @@ use --svt scd=1|--scd true
 -c:a aac -ac 2|--downmix-to-stereo
 use --metric xpsnr|sample-encode -i in.mkv --xpsnr
 frames are paired|--vmaf-fps=30
+use --vmaf model=version=NAME|--vmaf n_subsample=4
+use --vmaf model=version=NAME|--vmaf model=version=vmaf_v0.6.1:n_threads=4
 another --metric|--and-vmaf
 has all frames|--fail-fast
 no temporary files|--temp-dir /tmp

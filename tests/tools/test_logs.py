@@ -139,6 +139,7 @@ COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score
     ('integer_adm3 float_ssim vmaf', {}, 'ssim', 'float_ssim', 'ssim', 1),
     ('score cambi', OF_VMAF, None, 'score', 'vmaf', 110),
     ('vmaf integer_adm3', OF_VMAF, None, 'vmaf', 'vmaf', 110),
+    ('integer_adm2 integer_vif_scale0 integer_motion2 vmaf', OF_VMAF, None, 'vmaf', 'vmaf', 110),
     ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', 'vmaf', 110),
     ('tv cambi phone', OF_VMAF, 'phone', 'phone', 'vmaf', 110),
     ('Y U V All', {}, None, 'All', 'ssim', 1),
