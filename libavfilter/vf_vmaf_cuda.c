@@ -75,7 +75,7 @@ typedef struct VMAFCUDAContext {
         CUfunction adm_first, adm_next, adm_first_gain, adm_next_gain, adm_finish;
         CUfunction motion;
         CUfunction speed_blur, speed_subtract, speed_covariance, speed_solve, speed_measure;
-        CUfunction vif_first_8, vif_first_12, vif_next[VIF_SCALES - 1];
+        CUfunction vif[2][1 + VIF_SCALES];      ///< [uses double][first scale: 8 bits, others; scale]
     } kernel;
     int has_modules;
     CUdeviceptr images, vif_images, tables;
@@ -140,11 +140,16 @@ static const CUDAQueueKernel speed_kernels[] = {
 };
 
 static const CUDAQueueKernel vif_kernels[] = {
-    { "vmaf_vif_first_8",      OFFSET(kernel.vif_first_8)       },
-    { "vmaf_vif_first_12",     OFFSET(kernel.vif_first_12)      },
-    { "vmaf_vif_scale1",       OFFSET(kernel.vif_next[0])       },
-    { "vmaf_vif_scale2",       OFFSET(kernel.vif_next[1])       },
-    { "vmaf_vif_scale3",       OFFSET(kernel.vif_next[2])       },
+    { "vmaf_vif_first_8_integer",  OFFSET(kernel.vif[0][0])     },
+    { "vmaf_vif_first_12_integer", OFFSET(kernel.vif[0][1])     },
+    { "vmaf_vif_scale1_integer",   OFFSET(kernel.vif[0][2])     },
+    { "vmaf_vif_scale2_integer",   OFFSET(kernel.vif[0][3])     },
+    { "vmaf_vif_scale3_integer",   OFFSET(kernel.vif[0][4])     },
+    { "vmaf_vif_first_8_double",   OFFSET(kernel.vif[1][0])     },
+    { "vmaf_vif_first_12_double",  OFFSET(kernel.vif[1][1])     },
+    { "vmaf_vif_scale1_double",    OFFSET(kernel.vif[1][2])     },
+    { "vmaf_vif_scale2_double",    OFFSET(kernel.vif[1][3])     },
+    { "vmaf_vif_scale3_double",    OFFSET(kernel.vif[1][4])     },
     { NULL }
 };
 
@@ -269,21 +274,21 @@ static int launch_vif(AVFilterContext *ctx, int instance)
     VMAFCUDAContext *s  = ctx->priv;
     const VIFDims *dims = &s->common.vif[instance];
     VIFCUDAParams *p    = &s->vif;
+    const int use_double = s->pair.queue.has_fast_double ||
+                           dims->gain_limit != (int)dims->gain_limit;
     int ret = 0;
 
     p->pair       = s->pair.queue.batch_args;
     p->next       = s->vif_images;
     p->log2_table = s->tables + offsetof(Tables, log2);
     p->gain_limit = dims->gain_limit;
-    p->use_double = s->pair.queue.has_fast_double || p->gain_limit != (int)p->gain_limit;
     for (int i = 0; i < VIF_SCALES && ret >= 0; i++) {
         p->width     = dims->w[i];
         p->height    = dims->h[i];
         p->image     = p->next;
         p->next     += i ? s->pair.queue.max_batch * vif_image_size(dims, i) : 0;
         p->result_at = offsetof(Result, vif[instance].scale[i]);
-        ret = launch_kernel(ctx, i            ? s->kernel.vif_next[i - 1] :
-                                 p->depth > 8 ? s->kernel.vif_first_12 : s->kernel.vif_first_8,
+        ret = launch_kernel(ctx, s->kernel.vif[use_double][i ? 1 + i : p->depth > 8],
                             DIV_UP(p->width, VIF_STRIP_W) * DIV_UP(p->height, VIF_STRIP_H(i)),
                             VIF_THREADS, p);
     }

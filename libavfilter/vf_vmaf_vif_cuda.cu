@@ -143,7 +143,8 @@ typedef struct VIFThreadSums {
     int64_t num_non_log;
 } VIFThreadSums;
 
-/// Add a window to the sums.
+/// Add a window to the sums. @tparam USE_DOUBLE 0 to use double only where integers leave a doubt
+template<bool USE_DOUBLE>
 static DEVICE_INLINE void add_window(VIFThreadSums &sums, const uint32_t *table,
                                      const VIFCUDAParams &p, const VIFStats &stats)
 {
@@ -154,7 +155,7 @@ static DEVICE_INLINE void add_window(VIFThreadSums &sums, const uint32_t *table,
     }
     sums.den_log += log2_32(table, VIF_NOISE + stats.ref) - 2048 * 17;
     if (stats.cov > 0 && stats.dis > 0 &&
-        (p.use_double || !add_num_log(&sums.num_log, table, stats, p.gain_limit))) {
+        (USE_DOUBLE || !add_num_log(&sums.num_log, table, stats, p.gain_limit))) {
         const VIFNumerator n = vif_numerator(stats, p.gain_limit);
 
         // rounded towards zero, the sum has the leading bits of that of the truncated signal
@@ -264,7 +265,7 @@ static DEVICE_INLINE void filter_row(uint32_t dst[2][VIF_RUN], const uint32_t *r
 }
 
 /// Filter a run of a row, and add its windows to the sums.
-template<int SCALE>
+template<int SCALE, bool USE_DOUBLE>
 static DEVICE_INLINE void add_run(VIFThreadSums &sums, const VIFShared &s, const VIFCUDAParams &p,
                                   int row, int x, int nb)
 {
@@ -287,8 +288,8 @@ static DEVICE_INLINE void add_run(VIFThreadSums &sums, const VIFShared &s, const
 
             own[PAIR_REFERENCE] = mean[0][i];
             own[PAIR_MAIN]      = mean[1][i];
-            add_window(sums, s.log2_table, p,
-                       vif_stats(own, square[0][i], square[1][i], square[2][i]));
+            add_window<USE_DOUBLE>(sums, s.log2_table, p,
+                                   vif_stats(own, square[0][i], square[1][i], square[2][i]));
         }
 }
 
@@ -337,7 +338,7 @@ static DEVICE_INLINE void get_pictures(VMAFCUDAPlane plane[PAIR_NB], const VIFCU
 }
 
 /// Compute the sums of a scale, and make the pictures of the next one.
-template<int SCALE, bool IS_BYTES>
+template<int SCALE, bool IS_BYTES, bool USE_DOUBLE>
 static DEVICE_INLINE void vif_extract(const VIFCUDAParams &p)
 {
     __shared__ VIFShared s;
@@ -373,7 +374,7 @@ static DEVICE_INLINE void vif_extract(const VIFCUDAParams &p)
         }
         __syncthreads();
         if (top + row < bottom)
-            add_run<SCALE>(sums, s, p, row, x, p.width - left - x);
+            add_run<SCALE, USE_DOUBLE>(sums, s, p, row, x, p.width - left - x);
         if (SCALE + 1 < VIF_SCALES)
             store_next<SCALE>(s, p, left, top, bottom);
         __syncthreads();
@@ -391,10 +392,19 @@ static DEVICE_INLINE void vif_extract(const VIFCUDAParams &p)
 
 extern "C" {
 
-KERNEL(vmaf_vif_first_8, VIFCUDAParams, IS_CHOSEN, (vif_extract<0, true>), VIF_THREADS, 4)
-KERNEL(vmaf_vif_first_12, VIFCUDAParams, IS_CHOSEN, (vif_extract<0, false>), VIF_THREADS, 4)
-KERNEL(vmaf_vif_scale1, VIFCUDAParams, IS_CHOSEN, (vif_extract<1, false>), VIF_THREADS, 4)
-KERNEL(vmaf_vif_scale2, VIFCUDAParams, IS_CHOSEN, (vif_extract<2, false>), VIF_THREADS, 4)
-KERNEL(vmaf_vif_scale3, VIFCUDAParams, IS_CHOSEN, (vif_extract<3, false>), VIF_THREADS, 4)
+#define KERNELS(form, use_double)                                                           \
+    KERNEL(vmaf_vif_first_8_##form, VIFCUDAParams, IS_CHOSEN,                               \
+           (vif_extract<0, true, use_double>), VIF_THREADS, 4)                              \
+    KERNEL(vmaf_vif_first_12_##form, VIFCUDAParams, IS_CHOSEN,                              \
+           (vif_extract<0, false, use_double>), VIF_THREADS, 4)                             \
+    KERNEL(vmaf_vif_scale1_##form, VIFCUDAParams, IS_CHOSEN,                                \
+           (vif_extract<1, false, use_double>), VIF_THREADS, 4)                             \
+    KERNEL(vmaf_vif_scale2_##form, VIFCUDAParams, IS_CHOSEN,                                \
+           (vif_extract<2, false, use_double>), VIF_THREADS, 4)                             \
+    KERNEL(vmaf_vif_scale3_##form, VIFCUDAParams, IS_CHOSEN,                                \
+           (vif_extract<3, false, use_double>), VIF_THREADS, 4)
+
+KERNELS(double,  true)
+KERNELS(integer, false)
 
 }

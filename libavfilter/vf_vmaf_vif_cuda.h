@@ -58,7 +58,6 @@ typedef struct VIFCUDAParams {
     DEVICE_PTR(const uint32_t) log2_table;      ///< [VIF_LOG2_WORDS]
     DEVICE_PTR(VIFCUDAState) state;             ///< [gridDim.y], all zero between launches
     double gain_limit;
-    int use_double;             ///< 0 to use double only where integers leave a doubt
 } VIFCUDAParams;
 
 #endif /* AVFILTER_VMAF_VIF_CUDA_H */
