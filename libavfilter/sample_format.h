@@ -144,6 +144,7 @@ typedef struct LumaInputs {
     // set by the filter in init()
     int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether a format is accepted; NULL for CUDA
     int mixes_ranges;                   ///< whether each input is read by its own range
+    int converts_colors;                ///< whether each input is converted by its own matrix, and HDR refused
     int min_size;                       ///< minimum width and height; 0 if any size is accepted
 
     int width, height;                  ///< size of the last picture

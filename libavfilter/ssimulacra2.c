@@ -264,16 +264,18 @@ static int set_conversion(AVFilterContext *ctx, const char *name, SSIMULACRA2Inp
 static void complete_tags(SSIMULACRA2Input *in, const SSIMULACRA2Input *other,
                           const AVPixFmtDescriptor *desc, int height)
 {
-    const int is_full = desc->nb_components == 1 || desc->flags & AV_PIX_FMT_FLAG_RGB;
-    const int is_jpeg = !strncmp(desc->name, "yuvj", 4);
+    const int is_gray = desc->nb_components == 1, is_jpeg = !strncmp(desc->name, "yuvj", 4);
+    const int other_is_yuv = other->space != AVCOL_SPC_RGB;
 
     if (in->space == AVCOL_SPC_UNSPECIFIED)
-        in->space = other->space != AVCOL_SPC_UNSPECIFIED && other->space != AVCOL_SPC_RGB ?
+        in->space = other->space != AVCOL_SPC_UNSPECIFIED && other_is_yuv ?
                     other->space : height > MAX_SD_HEIGHT ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
-    if (in->range == AVCOL_RANGE_UNSPECIFIED)
-        in->range = is_jpeg || desc->flags & AV_PIX_FMT_FLAG_RGB ? AVCOL_RANGE_JPEG :
-                    other->range != AVCOL_RANGE_UNSPECIFIED ? other->range :
-                    is_full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    if (desc->flags & AV_PIX_FMT_FLAG_RGB)
+        in->range = AVCOL_RANGE_JPEG;
+    else if (in->range == AVCOL_RANGE_UNSPECIFIED)
+        in->range = is_jpeg ? AVCOL_RANGE_JPEG :
+                    other->range != AVCOL_RANGE_UNSPECIFIED && other_is_yuv ? other->range :
+                    is_gray ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
     if (in->location == AVCHROMA_LOC_UNSPECIFIED)
         in->location = other->location != AVCHROMA_LOC_UNSPECIFIED ? other->location :
                        is_jpeg ? AVCHROMA_LOC_CENTER : AVCHROMA_LOC_LEFT;
@@ -353,11 +355,13 @@ static int weight_index(const SSIMULACRA2Context *s, int channel, int scale)
 
 void ff_ssimulacra2_set_size(SSIMULACRA2Context *s, int width, int height)
 {
-    for (s->nb_scales = 0; s->nb_scales < SSIMULACRA2_SCALES; s->nb_scales++) {
+    int previous_size = SSIMULACRA2_MIN_SIZE;
+
+    for (s->nb_scales = 0;
+         s->nb_scales < SSIMULACRA2_SCALES && previous_size >= SSIMULACRA2_MIN_SIZE; s->nb_scales++) {
         s->width[s->nb_scales]  = width;
         s->height[s->nb_scales] = height;
-        if (FFMIN(width, height) < SSIMULACRA2_MIN_SIZE)
-            break;
+        previous_size = FFMIN(width, height);
         width  = DIV_UP(width, 2);
         height = DIV_UP(height, 2);
     }
