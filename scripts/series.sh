@@ -23,6 +23,7 @@ steps() {
     step vmaf "avfilter: add the vmaf filter" 'libavfilter/*vmaf[_.]*' 'tests/*/*vmaf*' \
         'tests/ref/fate/vmaf-*' '*pairs*' '*inputs*' doc/vmaf.texi
     step vmaf_cuda "avfilter: add the vmaf_cuda filter" '*vmaf*cuda*'
+    step ssimulacra2 "avfilter: add the ssimulacra2 filter" '*ssimulacra2*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'
