@@ -8,7 +8,7 @@
 # "bitstream" is bliinds with what quantizer_metadata tells. libvmaf needs a build that has it:
 # FFMPEG_CONFIGURE="--enable-libvmaf --extra-libs=-lstdc++" make build
 #
-#   FILTERS="bitstream bliinds vmaf mad ssim libvmaf"
+#   FILTERS="bitstream bliinds vmaf ssimulacra2 mad ssim libvmaf"
 #   SIZES="1280x720 1920x1080 3840x2160"
 #   THREADS="1 2"  of the filter
 #   FLAGS=""       such as "-cpuflags -avx2", to see what assembly gives
@@ -50,7 +50,7 @@ echo "|---|---|---|---|---|"
 for size in ${SIZES:-1280x720 1920x1080 3840x2160}; do
     "$ffmpeg" -v error -nostdin -y -i "$clip" -frames:v "$frames" -vf "scale=${size/x/:},format=yuv420p" \
         -c:v rawvideo "$tmp/clip.nut"
-    for filter in ${FILTERS:-bitstream bliinds vmaf mad ssim libvmaf}; do
+    for filter in ${FILTERS:-bitstream bliinds vmaf ssimulacra2 mad ssim libvmaf}; do
         "$ffmpeg" -v quiet -h "filter=${filter/bitstream/bliinds}" | grep '^Filter' > /dev/null ||
             { echo "SKIPPED $filter: not in this build" >&2; continue; }
         for threads in ${THREADS:-1 2}; do

@@ -173,7 +173,7 @@ int ff_luma_config(AVFilterLink *inlink)
             (ret = check_conversion(ctx, i)) < 0)
             return ret;
     }
-    if (ctx->nb_inputs > 1)
+    if (ctx->nb_inputs > 1 && !s->converts_colors)
         check_matrices(ctx);
     return 0;
 }
@@ -250,7 +250,7 @@ int ff_luma_check_frame(AVFilterContext *ctx, int i, const AVFrame *frame)
         (ret = check_picture_size(ctx, i, picture_width(frame), picture_height(frame))) < 0 ||
         (ret = check_color(ctx, i, &current, "was previously", in, 0)) < 0)
         return ret;
-    if (is_hdr(current.transfer) && !s->hdr_warned++)
+    if (is_hdr(current.transfer) && !s->converts_colors && !s->hdr_warned++)
         av_log(ctx, AV_LOG_WARNING, "HDR is not supported: frames with the transfer "
                "characteristics %s are scored as if they were SDR.\n",
                av_color_transfer_name(current.transfer));

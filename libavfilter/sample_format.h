@@ -145,6 +145,7 @@ typedef struct LumaInputs {
     // the filter sets these in init()
     int (*is_wanted)(const AVPixFmtDescriptor *desc);   ///< whether it accepts a format; NULL: CUDA
     int allow_mixed_ranges;             ///< whether the ranges of both inputs may differ
+    int converts_colors;                ///< whether it converts each input by its own matrix, and refuses HDR
     int min_size;                       ///< minimum width and height; 0 if any size is accepted
 
     int width, height;                  ///< size of the last picture

@@ -167,6 +167,8 @@ static void close_output(MetricOutput *o, void *logctx)
     }
     av_free(o->instance);
     av_free(o->totals);
+    for (int i = 0; i < METRIC_MAX_SCORES; i++)
+        av_free(o->bin[i]);
     av_buffer_unref(&o->inputs);
     av_bprint_finalize(&o->footer, NULL);
     av_bprint_finalize(&o->summary, NULL);
@@ -306,13 +308,38 @@ static double pool_harmonic_mean(const MetricPool *p)
     return p->nb ? p->nb / p->inverse - 1 : NAN;
 }
 
+/// Whether a score has a maximum, for identical pictures, but no minimum.
+static int has_open_range(const ScoreMetric *metric)
+{
+    return isfinite(metric->max) && isinf(metric->min);
+}
+
+/// Return the value of the lowest bin.
+static double lowest_bin(const ScoreMetric *metric)
+{
+    return has_open_range(metric) ? metric->max - METRIC_OPEN_RANGE : metric->min;
+}
+
 /// @return the number of bins, 0 without percentiles
 static int nb_bins(const ScoreMetric *metric)
 {
-    const double max = (METRIC_MAX_BINS - 1) / METRIC_BINS;
+    const double range = metric->max - lowest_bin(metric);
 
-    return metric->score_number && metric->max - metric->min <= max ?
-           lrint((metric->max - metric->min) * METRIC_BINS) + 1 : 0;
+    return metric->score_number && (range <= METRIC_MAX_RANGE || has_open_range(metric)) ?
+           lrint(range * METRIC_BINS) + 1 : 0;
+}
+
+/// Allocate the histograms. Those of a filter before a rebuild have the same sizes.
+static int alloc_bins(MetricLog *s)
+{
+    for (int i = 0; i < s->nb_metrics; i++) {
+        const int nb   = nb_bins(&s->metric[i]);
+        uint64_t **bin = &s->output->bin[FFMAX(s->metric[i].score_number - 1, 0)];
+
+        if (nb && !*bin && !(*bin = av_calloc(FFMAX(nb, METRIC_MAX_RANGE * METRIC_BINS + 1), sizeof(**bin))))
+            return AVERROR(ENOMEM);
+    }
+    return 0;
 }
 
 /// The least value that at least p % of nb values do not exceed: nearest rank.
@@ -323,7 +350,7 @@ static double percentile(const ScoreMetric *metric, const uint64_t *bin, uint64_
     for (int i = 0; nb && i < nb_bins(metric); i++) {
         sum += bin[i];
         if (sum * 100 >= nb * p)
-            return metric->min + i / (double)METRIC_BINS;
+            return lowest_bin(metric) + i / (double)METRIC_BINS;
     }
     return NAN;
 }
@@ -343,8 +370,8 @@ static void add_frame(MetricLog *s, const double *value, int valid)
         if (metric->pooled && isfinite(value[i]))
             add_value(&s->totals->pool[i], pools_unrounded ? value[i] : printed);
         if (nb && isfinite(value[i]))
-            s->totals->bin[metric->score_number - 1]
-                          [av_clip(lrint((printed - metric->min) * METRIC_BINS), 0, nb - 1)]++;
+            s->output->bin[metric->score_number - 1]
+                          [av_clip(lrint((printed - lowest_bin(metric)) * METRIC_BINS), 0, nb - 1)]++;
         if (metric->words && isfinite(value[i]) && isfinite(value[0]))
             add_value(&word[(int)value[i]], as_printed(s->metric[0].digits, value[0]));
     }
@@ -367,7 +394,7 @@ static void print_percentiles(const MetricLog *s, AVBPrint *text, const char *fo
 
     for (int j = 0; j < 2 && nb_bins(metric); j++) {
         const int p = percent[s->higher_is_better][j];
-        const double value = percentile(metric, s->totals->bin[metric->score_number - 1],
+        const double value = percentile(metric, s->output->bin[metric->score_number - 1],
                                         s->totals->pool[i].nb, p);
 
         av_bprintf(text, format, p, JSON_NUMBER(2, value));
@@ -515,7 +542,8 @@ static void print_pooled(const MetricLog *s, AVBPrint *text, int i)
                "\"harmonic_mean\": %s", log_name(&s->metric[i]),
                JSON_NUMBER(digits, p->nb ? p->min : NAN),
                JSON_NUMBER(digits, p->nb ? p->max : NAN),
-               JSON_NUMBER(digits, pool_mean(p)), JSON_NUMBER(digits, pool_harmonic_mean(p)));
+               JSON_NUMBER(digits, pool_mean(p)),
+               JSON_NUMBER(digits, has_open_range(&s->metric[i]) ? NAN : pool_harmonic_mean(p)));
     print_percentiles(s, text, ", \"p%d\": %s", i);
     av_bprintf(text, "}");
 }
@@ -570,9 +598,10 @@ static void print_score(const MetricLog *s, AVBPrint *text, int i)
     if (i)
         av_bprintf(text, "%s ", log_name(score));
     if (p->nb) {
-        av_bprintf(text, "mean:%s min:%s max:%s harmonic_mean:%s ",
-                   METRIC_FIXED(6, pool_mean(p)), METRIC_FIXED(6, p->min), METRIC_FIXED(6, p->max),
-                   METRIC_FIXED(6, pool_harmonic_mean(p)));
+        av_bprintf(text, "mean:%s min:%s max:%s ",
+                   METRIC_FIXED(6, pool_mean(p)), METRIC_FIXED(6, p->min), METRIC_FIXED(6, p->max));
+        if (!has_open_range(score))
+            av_bprintf(text, "harmonic_mean:%s ", METRIC_FIXED(6, pool_harmonic_mean(p)));
         print_percentiles(s, text, "p%d:%s ", i);
     } else {
         av_bprintf(text, "no %s ", t->nb_valid ? "score" : "valid frame");
@@ -587,7 +616,9 @@ static void print_score(const MetricLog *s, AVBPrint *text, int i)
     if (!i)
         print_words(s, text);
     av_bprintf(text, "(");
-    if (isfinite(score->max))
+    if (has_open_range(score))
+        av_bprintf(text, "up to %s, ", METRIC_SHORT(score->max));
+    else if (isfinite(score->max))
         av_bprintf(text, "%s..%s, ", METRIC_SHORT(score->min), METRIC_SHORT(score->max));
     av_bprintf(text, "%s", direction(s));
     if (score->model)
@@ -658,10 +689,13 @@ static int begin(MetricLog *s, AVFilterContext *ctx)
 {
     const ScoreMetric *score = &s->metric[0];
     MetricTotals *t = s->totals;
+    int ret;
 
     if (s->begun)
         return 0;
     s->begun = 1;
+    if ((ret = alloc_bins(s)) < 0)
+        return ret;
     if (!s->nb_reported)
         s->nb_reported = s->nb_metrics;
     if (t->start)

@@ -53,9 +53,10 @@
 /// The most metrics of a filter, with the values of a metric that has words.
 #define METRIC_MAX 128
 
-/// The most scores among these, and the most bins of a histogram: a wider range has no percentiles.
+/// The most scores among these, and the largest ranges of a histogram: a wider one has no percentiles.
 #define METRIC_MAX_SCORES 8
-#define METRIC_MAX_BINS   (110 * METRIC_BINS + 1)
+#define METRIC_MAX_RANGE  110
+#define METRIC_OPEN_RANGE 1500  ///< below the maximum of a score without a minimum
 #define METRIC_BINS       100   ///< histogram bins for each unit of a score
 
 /// Bytes that any double takes with up to 20 digits after the point.
@@ -99,7 +100,8 @@ typedef struct ScoreMetric {
     int json_rank;          ///< in log_path, values of lower rank come first
     /// Number of a model's score, from 1: it has percentiles, and a summary; 0 for a feature.
     int score_number;
-    double min, max;        ///< range of a score; INFINITY if it has no bound
+    /// Range of a score; INFINITY if it has no bound. With a maximum alone, it has no harmonic mean.
+    double min, max;
     const char *model;      ///< model of a score, or NULL
 } ScoreMetric;
 
@@ -115,8 +117,6 @@ typedef struct MetricTotals {
     uint64_t nb_frames;     ///< all frames, scored or not
     uint64_t nb_scored;
     uint64_t nb_valid;
-    /// Histogram of each score: bin i counts the values that are nearest to min + i / METRIC_BINS.
-    uint64_t bin[METRIC_MAX_SCORES][METRIC_MAX_BINS];
     int64_t start;          ///< wall clock in us when the header was written, 0 before that
     char model[256];        ///< MetricLog's, with which the log was begun
     double min, max;
@@ -171,6 +171,8 @@ typedef struct MetricOutput {
     MetricDamage damage[METRIC_NB_INPUTS];
     MetricFile file[METRIC_NB_FILES];
     void *totals;           ///< zero at first
+    /// Histogram of each score: bin i counts the values that are nearest to the lowest one + i / METRIC_BINS.
+    uint64_t *bin[METRIC_MAX_SCORES];
     AVBufferRef *inputs;    ///< PairSync's, of a filter with two inputs
     /// End of the log, as far as it is not written, and summary. Where the log was handed over,
     /// they are there for a filter that cannot be configured.

@@ -26,6 +26,7 @@ steps() {
     step cambi "avfilter: add the cambi filter" 'libavfilter/cambi.[ch]' '*vf_cambi.c' 'tests/*/cambi.*' \
         'tests/ref/fate/cambi-*' 'doc/cambi.*'
     step cambi_cuda "avfilter: add the cambi_cuda filter" '*vf_cambi?cuda*' 'tests/ref/fate/cambi-cuda*'
+    step ssimulacra2 "avfilter: add the ssimulacra2 filter" '*ssimulacra2*'
 }
 # What is for the overlay alone.
 left_out='^(tools/|tests/(extra|tools|gpu|ffcrf)|tests/(common|model|package|scripts)\.sh|'

@@ -50,10 +50,12 @@ OPTIONS = {option.name: option for option in (
     Option('--enc', '', 'text', None, 'name=value, an option as in ffmpeg: -name value'),
     Option('--svt', '', 'text', None, 'name=value, a parameter of libsvtav1'),
     Option('-pix_fmt', 'pix_fmt', 'text', None, 'pixel format to encode in'),
-    Option('--metric', '', 'text', None, 'vmaf (default), ssim, xpsnr or mad'),
+    Option('--metric', '', 'text', None, 'vmaf (default), ssimulacra2, ssim, xpsnr or mad'),
     Option('--target', 'target', 'real', math.nan, 'the score of --metric to reach'),
     Option('--target-vmaf', 'target', 'real', math.nan,
            'VMAF to reach: higher is better (default 95)', 0, 110),
+    Option('--target-ssimulacra2', 'target', 'real', math.nan,
+           'SSIMULACRA2 to reach: higher is better', -math.inf, 100),
     Option('--target-ssim', 'target', 'real', math.nan, 'SSIM to reach: higher is better', 0, 1),
     Option('--target-xpsnr', 'target', 'real', math.nan,
            'XPSNR to reach, in dB: higher is better', 0, 100),
@@ -168,6 +170,7 @@ REFUSED = set('''
 
 METRICS = {metric.name: metric for metric in (
     Metric('vmaf', 'lavfi.vmaf.score=', 100, 85, 2, 1, offset=1),
+    Metric('ssimulacra2', 'lavfi.ssimulacra2.score=', 100, 60, 3, 1, offset=1),
     Metric('ssim', 'lavfi.ssim.All=', 1, 0.96, 5, 0.002, offset=1e-4),
     Metric('xpsnr', 'lavfi.xpsnr.xpsnr.', 100, 38, 3, 0.3, decibels=20, step=1),
     Metric('mad', 'lavfi.mad.score=', 0, 15, 3, 1, 'lower', offset=0.1))}
@@ -360,7 +363,7 @@ class Job(types.SimpleNamespace):
             metric = value if option.name == '--metric' else metric
             if metric not in METRICS or self.metric and self.metric.name != metric:
                 already = f', and already {self.metric.name}' if self.metric else ''
-                raise ToolError(f'{word} {value}: the metric is one of vmaf, ssim, xpsnr and mad'
+                raise ToolError(f'{word} {value}: the metric is one of vmaf, ssimulacra2, ssim, xpsnr and mad'
                                 f'{already}.')
             self.metric = METRICS[metric]
         if option.name == '--crf' and word[:2] != '--':

@@ -45,7 +45,7 @@ class Metric(NamedTuple):
     @property
     def direction(self):
         """0..100, higher is better"""
-        limits = f'{self.lowest:g}..{self.highest:g}, '.replace('..inf', ' and up')
+        limits = f'{self.lowest:g}..{self.highest:g}, '.replace('..inf', ' and up').replace('-inf..', 'up to ')
         return f'{"" if math.isnan(self.lowest) else limits}{self.better} is better'
 
     @property
@@ -77,6 +77,9 @@ METRICS = [
     Metric('cambi', 'score|cambi|', '(?!)', 0, math.inf, 'lower', 'CAMBI',
            'Banding without the source: false contours in smooth areas; 5 and more is annoying. '
            'Source: P. Tandon et al., Picture Coding Symposium 2021.'),
+    Metric('ssimulacra2', 'score|ssimulacra2', 'ssimulacra2', -math.inf, 100, 'higher', 'SSIMULACRA2',
+           'Errors of structure and edges in a color space of the eye: 30 is low quality, 50 medium, '
+           '70 high, 90 visually lossless. Source: J. Sneyers, Cloudinary, SSIMULACRA 2.1.'),
     Metric('ssim', 'All|[YUV]|(float_)?ssim', 'All|(float_)?ssim', 0, 1, 'higher', 'SSIM',
            'Compares local means, contrast and structure with the source; 1 is identical. Source: '
            'Z. Wang et al., IEEE TIP 13(4), 2004.', digits=4),
@@ -126,7 +129,7 @@ class Log:
     def metric_of(self, name, signed):
         """The metric of a field, in a log with the signatures of these metrics."""
         filter_name, _, field = name.partition('.')
-        if filter_name not in FILTERS:
+        if filter_name not in FILTERS or not field:
             filter_name, field = str(self.header.get('filter', '')), name
         metric = next((metric for metric in METRICS if re.fullmatch(metric.fields, field) and (
             filter_name == metric.filter or not filter_name and metric in signed)), None)

@@ -55,7 +55,8 @@ PTX_TESTS = $(foreach F,$(or $(KERNELS_OF_$(1)),$(1)),fate-$(F)-cuda-ptx-built \
 PTX       = ptx $(subst -cuda-ptx-,_cuda ,$(@:fate-%=%))
 
 include $(wildcard $(addprefix $(SRC_PATH)/tests/fate/,bliinds.mak blocksmooth.mak cambi.mak compat.mak \
-                    ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak vmaf.mak))
+                    ffcrf.mak inputs.mak mad.mak cuda.mak pairs.mak quantizer.mak score_tools.mak \
+                    ssimulacra2.mak vmaf.mak))
 
 FATE_PTX = $(foreach F,bliinds blocksmooth mad ssim vmaf,$(call PTX_TESTS,$(F)))
 $(FATE_PTX): RUN = $(if $(CONFIG_CUDA_LLVM),$(PTX) $(NVCCFLAGS) $(KERNEL_CLANGFLAGS),skip built with nvcc)
@@ -65,7 +66,8 @@ $(FATE_PTX): CMP = oneline
 $(FATE_PTX): REF = good PTX
 
 # Assembly, by FFmpeg's own rules.
-FATE_QUALITY-yes += $(filter fate-checkasm-vf_bliinds fate-checkasm-vf_vmaf,$(FATE_CHECKASM))
+FATE_QUALITY-yes += $(filter fate-checkasm-vf_bliinds fate-checkasm-vf_ssimulacra2 \
+                    fate-checkasm-vf_vmaf,$(FATE_CHECKASM))
 
 # All of them under a checker of memory.
 fate-metric-memory: libavfilter/tests/filter_matrix$(EXESUF)

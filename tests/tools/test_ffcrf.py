@@ -163,6 +163,8 @@ use ffcrf -i REFERENCE --verify DISTORTED --metric vmaf|vmaf --reference a --dis
 --metric xpsnr|xpsnr --reference=a --distorted=b
 sample-encode needs a CRF|sample-encode -i in.mkv
 already ssim|{GOOD} --target-xpsnr 40
+already ssimulacra2|-i in.mkv --target-ssimulacra2 70 --target-ssim 0.9
+--target-ssimulacra2|-i in.mkv --target-ssimulacra2 100.5
 second input|-i in.mkv -i in.mkv
 second output|-i in.mkv a.mkv b.mkv
 second output|{GOOD} out.mkv stray

@@ -143,6 +143,8 @@ COMPARED = 'ssim.All vmaf.score vmaf.motion2 bliinds.raw bliinds.score mad.score
     ('speed_chroma_u integer_adm3 tv phone', OF_VMAF, None, 'tv', 'vmaf', 110),
     ('tv cambi phone', OF_VMAF, 'phone', 'phone', 'vmaf', 110),
     ('Y U V All', {}, None, 'All', 'ssim', 1),
+    ('ssimulacra2', {'filter': 'ssimulacra2'}, None, 'ssimulacra2', 'ssimulacra2', 100),
+    ('ssim.All ssimulacra2.score', {}, None, 'ssimulacra2.score', 'ssimulacra2', 100),
     ('mse_avg psnr_y psnr_avg', {}, None, 'psnr_avg', 'psnr', math.inf),
     (COMPARED, {}, None, 'vmaf.score', 'vmaf', 100),
     (COMPARED, {}, 'bliinds', 'bliinds.score', 'bliinds', 100),
