@@ -75,7 +75,7 @@ described(){ # file format tags
 ssimulacra2_exact(){
     while read -r size kind encode_format encode_tags source_format source_tags variant transfer exact; do
         draw_pair ${kind} ${size%x*} ${size#*x} ${encode_format} ${source_format}
-        if test -n "${EXACT}"; then
+        if test -n "${EXACT:-}"; then
             echo "${size} ${kind} ${encode_format} ${encode_tags} ${source_format} ${source_tags} ${variant} ${transfer}" \
                 $(${EXACT} ${variant} ${transfer} ${size} $(described ${tmp}/encode ${encode_format} ${encode_tags}) \
                     $(described ${tmp}/source ${source_format} ${source_tags}))
