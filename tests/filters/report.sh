@@ -49,7 +49,7 @@ report_install(){
         ! grep -q '^\.SH "\?OPTIONS' ${man}/${tool}.1 || echo "and its manual"
     done | sed "s/ $(cat ${base}/../tools/quality.version)\b.*/ VERSION/"
     find ${tmp}/usr -name '*.pyc' | wc -l
-    sed -n 's/^\.SS "\?\(bliinds\|blocksmooth\|mad\|quantizer_metadata\|ssim_cuda\|vmaf\)"\?$/manual of the filter \1/p' \
+    sed -n 's/^\.SS "\?\(bliinds\|blocksmooth\|cambi\|mad\|quantizer_metadata\|ssim_cuda\|ssimulacra2\|vmaf\)"\?$/manual of the filter \1/p' \
         ${man}/ffmpeg-filters.1 ${man}/ffmpeg-bitstream-filters.1
     mv ${tmp}/usr ${tmp}/root$(sed -n 's/^prefix=//p' ffbuild/config.mak)
     (unset MAKEFLAGS MFLAGS MAKELEVEL; make uninstall DESTDIR=$(readlink -f ${tmp})/root) > /dev/null
