@@ -460,12 +460,12 @@ static av_cold int init(AVFilterContext *ctx)
 {
     SSIMULACRA2CPUContext *s = ctx->priv;
 
-    s->sync.fs.on_event    = filter_frames;
+    s->sync.fs.on_event          = filter_frames;
     s->inputs.is_wanted          = ff_ssimulacra2_is_supported;
     s->inputs.allow_mixed_ranges = 1;
-    s->inputs.converts_colors = 1;
+    s->inputs.converts_colors    = 1;
     s->inputs.min_size           = SSIMULACRA2_MIN_SIZE;
-    s->sync.output         = &s->common.log.output;
+    s->sync.output               = &s->common.log.output;
     ff_ssimulacra2_dsp_init(&s->dsp);
     return ff_ssimulacra2_init(&s->common, ctx);
 }

@@ -18,11 +18,12 @@
 
 /**
  * @file
- * VMAF v1 (v1.0.16): full-reference quality as libvmaf computes it, to the digit
+ * VMAF v1 (v1.0.16) and v0.6.1: full-reference quality as libvmaf computes it, to the digit
  *
- * A regression that was trained on subjective scores combines four features: detail loss and additive
- * impairment (ADM), motion of the reference, banding (CAMBI), and the change of chroma's entropy
- * (SpEED). The motion of a frame depends on the next one: frames wait for it.
+ * A regression that was trained on subjective scores combines features: detail loss and additive
+ * impairment (ADM) and motion of the reference; in v1 with banding (CAMBI) and the change of chroma's
+ * entropy (SpEED), in v0.6.1 with visual information fidelity (VIF). The motion of a frame depends on the
+ * next one: frames wait for it.
  *
  * Slices add up integers, and floats are computed in one order: the result does not depend on the
  * number of threads.
