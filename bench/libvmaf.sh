@@ -5,8 +5,8 @@
 #   bench/libvmaf.sh FFMPEG VMAF CLIP
 #
 # VMAF is libvmaf's tool, built with assembly. The first frames of CLIP are scaled to the size; the encode is
-# the clip scaled to two thirds and back. Start-up is left out: a run measures so many frames, and three
-# times so many.
+# the clip scaled to two thirds and back. Start-up is left out: one run measures FRAMES frames,
+# another three times as many.
 #
 #   MODELS="vmaf_v0.6.1"    more with spaces between them
 #   SIZE=1920x1080

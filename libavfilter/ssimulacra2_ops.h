@@ -70,8 +70,8 @@ enum {
 #define SSIMULACRA2_SSIM_MASK (3 << SSIMULACRA2_SSIM)
 #define SSIMULACRA2_EDGE_MASK (15 << SSIMULACRA2_ARTIFACT)
 
-/// Rows whose values are summed up in float before they are added to the integer sums: of these, the rows
-/// with the same y % SSIMULACRA2_PHASES, and SSIMULACRA2_GROUP columns.
+/// Extent of the sums in float that precede the integer sums: SSIMULACRA2_GROUP adjacent columns, in the rows of a
+/// band with the same y % SSIMULACRA2_PHASES.
 #define SSIMULACRA2_BAND   64
 #define SSIMULACRA2_PHASES 4
 #define SSIMULACRA2_GROUP  4

@@ -162,7 +162,7 @@ python=python3
 make_shots
 check "the published model's converter and its score" check_converter
 check "make model says what is missing, and which sources show their coding" check_messages
-check "make model goes on where it was killed, and repeats itself" check_resume
+check "make model resumes after it was killed, and is reproducible" check_resume
 check "the fit does not see what is held back" check_held_out
 check "flat frames have a model of their own" check_flat_model
 check "the loss of quantizer_metadata is fitted" check_loss_tables
